@@ -1,0 +1,3 @@
+"""llmdebug: a terminal debugger for LLM servers."""
+
+__version__ = "0.1.0"

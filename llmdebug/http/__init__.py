@@ -1,0 +1,1 @@
+"""HTTP as values, and the one client that makes them."""
