@@ -27,7 +27,9 @@ FailureKind = Literal[
     "too_large",
     "cancelled",
     "bad_url",
+    "bad_request",
 ]
+"""Why no complete answer came; `bad_url` and `bad_request` never reached the wire."""
 
 
 def header(headers: Headers, name: str) -> str | None:
