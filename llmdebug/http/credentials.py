@@ -14,6 +14,7 @@ from llmdebug.http.exchange import Headers, Request, header
 
 API_KEY_VARIABLE = "OPENAI_API_KEY"
 BASE_URL_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+_CARRIES_KEY = ("Authorization", "X-Api-Key", "Api-Key")
 
 
 class CredentialsError(ValueError):
@@ -39,9 +40,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
         """The request with these credentials."""
         given = {name.lower() for name, _ in self.headers}
         headers = tuple(item for item in request.headers if item[0].lower() not in given) + self.headers
-        if self.api_key and not any(
-            header(headers, name) for name in ("Authorization", "X-Api-Key", "Api-Key")
-        ):
+        if self.api_key and not any(header(headers, name) for name in _CARRIES_KEY):
             headers = (*headers, ("Authorization", f"Bearer {self.api_key}"))
         return msgspec.structs.replace(request, headers=headers)
 
@@ -60,9 +59,7 @@ def credentials(
     name = api_key_env or API_KEY_VARIABLE
     key = environment.get(name, "").strip()
     if api_key_env and not key:
-        raise CredentialsError(
-            f"The environment variable {api_key_env} is not set: it should hold the API key."
-        )
+        raise CredentialsError(f"The environment variable {api_key_env} is not set; it should hold the key.")
     return Credentials(headers=headers, api_key=key, api_key_name=name if key else "")
 
 

@@ -81,13 +81,11 @@ def _message(kind: FailureKind, reasons: tuple[BaseException, ...], where: str) 
         host = where.rpartition(":")[0]
         return f"The name {host} cannot be resolved: check its spelling and the network's name server."
     if kind == "refused":
-        return f"{where} refused the connection: nothing listens there. Check that the server runs, and the port."
+        return f"{where} refused the connection: nothing listens there. Check the server and the port."
     if kind == "unreachable":
         return f"{where} cannot be reached: {_detail(reasons)}. Check the network, VPN and address."
     if kind == "connect_timeout":
-        return (
-            f"{where} did not take the connection in time: a firewall may drop it, or the address is wrong."
-        )
+        return f"{where} did not take the connection in time. Check the address, and firewalls."
     if kind == "tls":
         return f"TLS with {where} failed: {_tls_detail(reasons)}"
     if kind == "not_http":

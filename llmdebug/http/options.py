@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies_environment, proxy_bypass
 
 import certifi
 import httpx
@@ -97,7 +97,7 @@ def proxy_for(options: ClientOptions, *, scheme: str, host: str, port: int) -> s
         return None
     proxies = getproxies_environment()
     found = proxies.get(scheme) or proxies.get("all")
-    if not found or proxy_bypass_environment(f"{host}:{port}", proxies):
+    if not found or proxy_bypass(f"{host}:{port}", proxies):
         return None
     return _with_scheme(found)
 
@@ -127,7 +127,7 @@ def transport(context: ssl.SSLContext, proxy: str | None) -> httpx.AsyncHTTPTran
         return httpx.AsyncHTTPTransport(verify=context, limits=limits, proxy=chosen)
     except ImportError:
         raise ClientOptionsError(
-            f"The proxy {proxy_place(proxy or '')} is a SOCKS proxy, and the package socksio is not installed."
+            f"The proxy {proxy_place(proxy or '')} is a SOCKS proxy: install the package socksio."
         ) from None
     except (ValueError, httpx.InvalidURL) as error:
         raise ClientOptionsError(

@@ -9,169 +9,56 @@ from __future__ import annotations
 import re
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_LAST_WORDS = frozenset(
-    {
-        "key",
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "passphrase",
-        "authorization",
-        "credential",
-        "credentials",
-    }
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+_SECRET = frozenset(_words("secret password passwd passphrase authorization credential credentials"))
+_SECRET_HEADER = frozenset(_words("cookie auth signature"))
+_SECRET_PARAMETER = frozenset(_words("auth sig signature"))
+_RUN_TOGETHER = tuple(
+    _words(
+        "apikey authkey secretkey privatekey accesskey authtoken accesstoken refreshtoken bearertoken "
+        "sessiontoken idtoken apitoken apisecret clientsecret"
+    )
 )
-_RUN_TOGETHER = (
-    "apikey",
-    "authkey",
-    "secretkey",
-    "privatekey",
-    "accesskey",
-    "authtoken",
-    "accesstoken",
-    "refreshtoken",
-    "bearertoken",
-    "sessiontoken",
-    "idtoken",
-    "apitoken",
-    "apisecret",
-    "clientsecret",
-)
-_HEADER_ONLY = frozenset({"cookie", "cookie2", "auth", "signature"})
 _ORDINARY_KEYS = frozenset(
-    [
-        "cache",
-        "prompt",
-        "sort",
-        "primary",
-        "foreign",
-        "partition",
-        "idempotency",
-        "public",
-        "routing",
-        "group",
-        "json",
-        "object",
-        "map",
-        "dict",
-        "sec",
-        "row",
-        "column",
-        "lookup",
-        "index",
-        "config",
-        "schema",
-        "property",
-        "metadata",
-        "tag",
-        "label",
-        "join",
-        "hash",
-        "dedup",
-        "dedupe",
-        "field",
-        "query",
-        "order",
-        "translation",
-        "i18n",
-        "message",
-        "score",
-        "hot",
-        "short",
-        "press",
-        "pressed",
-    ]
+    _words(
+        "cache prompt sort primary foreign partition idempotency public routing group json object map dict "
+        "row column lookup index config schema property metadata tag label join hash dedup dedupe field "
+        "query order translation message score hot websocket press pressed"
+    )
 )
+"""`cache_key` and its like; `websocket` for Sec-WebSocket-Key."""
 _ORDINARY_TOKENS = frozenset(
-    [
-        "eos",
-        "bos",
-        "pad",
-        "unk",
-        "sep",
-        "cls",
-        "mask",
-        "stop",
-        "start",
-        "end",
-        "image",
-        "img",
-        "audio",
-        "video",
-        "special",
-        "added",
-        "begin",
-        "decoder",
-        "forced",
-        "first",
-        "last",
-        "next",
-        "prev",
-        "previous",
-        "max",
-        "min",
-        "num",
-        "new",
-        "prompt",
-        "completion",
-        "input",
-        "output",
-        "draft",
-        "page",
-        "continuation",
-        "tool",
-        "call",
-        "calls",
-        "reasoning",
-        "think",
-        "thinking",
-        "chunk",
-        "fim",
-        "prefix",
-        "suffix",
-        "middle",
-        "top",
-        "bad",
-        "banned",
-        "sampled",
-        "suppress",
-        "word",
-        "sub",
-        "per",
-        "logprob",
-        "placeholder",
-        "generation",
-        "cursor",
-        "sync",
-        "delimiter",
-        "separator",
-        "eot",
-        "eom",
-    ]
+    _words(
+        "eos bos pad unk sep cls mask stop start end image img audio video special added begin decoder "
+        "forced first last next prev previous max min num new prompt completion input output draft page "
+        "continuation tool call calls reasoning think thinking chunk fim prefix suffix middle top bad "
+        "banned sampled suppress word sub per logprob placeholder generation cursor sync delimiter "
+        "separator eot eom"
+    )
 )
+"""`eos_token` and its like."""
 
 
 def is_secret_header(name: str) -> bool:
     words = _words(name)
-    return _is_secret(words) or (bool(words) and words[-1] in _HEADER_ONLY) or name.lower() == "set-cookie"
+    return _is_secret(words) or (bool(words) and words[-1] in _SECRET_HEADER)
 
 
 def is_secret_parameter(name: str) -> bool:
     """Of a query or a form."""
-    return _is_secret(_words(name)) or name.lower() in ("sig", "signature", "auth", "x-amz-signature")
+    words = _words(name)
+    return _is_secret(words) or (bool(words) and words[-1] in _SECRET_PARAMETER)
 
 
 def is_secret_field(name: str) -> bool:
     """Of a JSON body, for string values. A bare `key` or `token` is too ordinary there to be one."""
     words = _words(name)
-    if words in (["key"], ["token"]):
-        return False
-    return _is_secret(words)
-
-
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORDS.findall(name)]
+    return words not in (["key"], ["token"]) and _is_secret(words)
 
 
 def _is_secret(words: list[str]) -> bool:
@@ -182,4 +69,4 @@ def _is_secret(words: list[str]) -> bool:
         return not _ORDINARY_KEYS.intersection(before)
     if last == "token":
         return not _ORDINARY_TOKENS.intersection(before)
-    return last in _LAST_WORDS or last.endswith(_RUN_TOGETHER)
+    return last in _SECRET or last.endswith(_RUN_TOGETHER)
