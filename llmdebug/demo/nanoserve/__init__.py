@@ -1,0 +1,1 @@
+"""nanoserve: a small OpenAI-compatible inference server for a word-piece trigram model."""

@@ -1,0 +1,32 @@
+"""The chat template: a conversation as the one text that the model continues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from .errors import ChatTemplateError
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def raise_exception(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+class ChatTemplate:
+    def __init__(self, name: str = "chatml.jinja") -> None:
+        environment = ImmutableSandboxedEnvironment(
+            loader=jinja2.FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True
+        )
+        environment.globals["raise_exception"] = raise_exception
+        self._template = environment.get_template(name)
+
+    def render(self, messages: list[dict[str, Any]], **variables: Any) -> str:
+        try:
+            return self._template.render(messages=messages, **variables)
+        except jinja2.TemplateError as exc:
+            raise ChatTemplateError(f"Failed to apply the chat template: {exc}", param="messages") from exc
