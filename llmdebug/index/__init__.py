@@ -1,0 +1,1 @@
+"""A tree, read for what its server takes and how it refuses."""

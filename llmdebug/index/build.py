@@ -1,0 +1,256 @@
+"""The index of one tree, read as far as a question needs it.
+
+Reading all of a large tree takes most of a minute. So a *base set* of files is read first (those that hold
+routes, error responses, exception handlers), kept on disk; the words of a question then vote for the files
+that are read besides, and names are followed from file to file when they are asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import pyripgrep
+
+from llmdebug.index import store
+from llmdebug.index.facts import Class, FileFacts, Function
+from llmdebug.index.python.extract import extract
+from llmdebug.index.python.syntax import parse
+from llmdebug.source.search import Search, never
+from llmdebug.source.tree import Tree
+
+BASE_MARKS = (
+    r"@\w+(\.\w+)*\.(get|post|put|delete|patch|route|api_route|websocket)\(|add_api_route|add_route\(|add_post\("
+    r"|HTTPException\(|exception_handler|APIRouter\(|include_router|add_middleware|\bdef do_POST"
+    r"|def create_\w*error\w*\(|Blueprint\(|RouteTableDef"
+)
+_BASE_PATTERN = re.compile(BASE_MARKS.encode())
+ASIDE = re.compile(
+    r"(^|/)(tests?|testing|benchmarks?|examples?|docs?|scripts|third_party)(/|$)|(^|/)(test_\w+|\w+_test|conftest)\.py$"
+)
+"""Paths that hold no serving code; they serve only where nothing else does."""
+MAX_SYNTAX = 48
+MAX_VOTED = 30
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+def silent(_what: str, _done: int, _of: int) -> None:
+    """Progress that nobody looks at."""
+
+
+class Cancelled(Exception):
+    """The user does not want the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A class or function and the file it stands in."""
+
+    path: str
+    item: Class | Function
+
+
+@dataclass
+class Index:
+    """Facts of a tree. Not for use by two threads at once."""
+
+    tree: Tree
+    search: Search
+    kept: dict[str, store.Kept]
+    progress: Progress = silent
+    cancelled: Callable[[], bool] = never
+    notes: list[str] = field(default_factory=list)
+    loaded: dict[str, FileFacts] = field(default_factory=dict)
+    _changed: bool = False
+    _syntax: OrderedDict[str, ast.Module | None] = field(default_factory=OrderedDict)
+    _modules: dict[str, list[str]] = field(default_factory=dict)
+    _functions: dict[str, list[tuple[str, Function]]] = field(default_factory=lambda: defaultdict(list))
+    _classes: dict[str, list[tuple[str, Class]]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def paths(self) -> Iterable[str]:
+        return self.kept.keys()
+
+    def base(self) -> list[str]:
+        """Paths of the base set; serving code only, unless the tree has no other."""
+        marked = [path for path, kept in self.kept.items() if kept.is_base]
+        return [path for path in marked if not ASIDE.search(path)] or marked
+
+    def load(self, paths: Iterable[str], what: str = "reading the source") -> None:
+        """Read these files, from disk or anew."""
+        wanted = [path for path in paths if path in self.kept and path not in self.loaded]
+        for done, path in enumerate(wanted):
+            if self.cancelled():
+                raise Cancelled
+            self.progress(what, done, len(wanted))
+            self._load(path)
+        if wanted:
+            self.progress(what, len(wanted), len(wanted))
+
+    def _load(self, path: str) -> FileFacts:
+        kept = self.kept[path]
+        facts = kept.facts
+        if facts is None:
+            data = self.tree.read(path)
+            if data is None:
+                facts = FileFacts(path, problem=self.tree.unreadable.get(path, "can't be read"))
+            else:
+                module = parse(data)
+                facts = extract(path, data, None if isinstance(module, str) else module)
+                self._remember_syntax(path, None if isinstance(module, str) else module)
+            kept.facts = facts
+            self._changed = True
+        self.loaded[path] = facts
+        for function in facts.functions:
+            self._functions[function.name.rpartition(".")[2]].append((path, function))
+        for known in facts.classes:
+            self._classes[known.name.rpartition(".")[2]].append((path, known))
+        return facts
+
+    def facts(self, path: str) -> FileFacts | None:
+        """The facts of a file of the tree; None where the tree has no such file."""
+        if path in self.loaded:
+            return self.loaded[path]
+        return self._load(path) if path in self.kept else None
+
+    def syntax(self, path: str) -> ast.Module | None:
+        """The syntax tree of a file; None where it can't be parsed."""
+        if path in self._syntax:
+            self._syntax.move_to_end(path)
+            return self._syntax[path]
+        data = self.tree.read(path)
+        module = parse(data) if data is not None else "unreadable"
+        self._remember_syntax(path, None if isinstance(module, str) else module)
+        return self._syntax[path]
+
+    def _remember_syntax(self, path: str, module: ast.Module | None) -> None:
+        self._syntax[path] = module
+        if len(self._syntax) > MAX_SYNTAX:
+            self._syntax.popitem(last=False)
+
+    def functions(self, name: str) -> list[tuple[str, Function]]:
+        """Functions and methods of this last name, in the files read so far."""
+        return self._functions.get(name, [])
+
+    def classes(self, name: str) -> list[tuple[str, Class]]:
+        """Classes of this last name, in the files read so far."""
+        return self._classes.get(name, [])
+
+    def vote(self, text: str, most: int = MAX_VOTED) -> list[str]:
+        """The files that share the rarest pairs of words with a message, best first."""
+        words = pairs_of(text)
+        held = self.search.files_with(words, self.cancelled)
+        if self.cancelled():
+            raise Cancelled
+        counts: dict[str, int] = defaultdict(int)
+        for found in held.values():
+            for word in found:
+                counts[word] += 1
+        total = len(self.kept) + 1
+        weight = {word: math.log(total / count) for word, count in counts.items()}
+
+        def score(path: str) -> float:
+            return sum(weight[word] for word in held[path]) * (0.4 if ASIDE.search(path) else 1.0)
+
+        ranked = sorted(held, key=lambda path: (-score(path), path))[:most]
+        return [path for path in ranked if score(path) >= 0.25 * score(ranked[0])]
+
+    def save(self) -> None:
+        """Keep on disk what was read anew."""
+        if self._changed:
+            reason = store.save(self.tree.root, self.kept)
+            self._changed = False
+            if reason and reason not in self.notes:
+                self.notes.append(reason)
+
+    def problems(self, paths: Iterable[str]) -> list[str]:
+        """One sentence for each of these files that could not be read or parsed."""
+        parsed = [f"{p}: {self.loaded[p].problem}" for p in paths if p in self.loaded and self.loaded[p].problem]
+        return parsed + [f"{p}: {reason}" for p, reason in self.tree.unreadable.items() if p not in self.loaded]
+
+    def modules(self, dotted: str) -> list[str]:
+        """Paths of the files that a dotted module name may mean, the shortest first."""
+        if not self._modules:
+            for path in self.kept:
+                stem = path.removesuffix(".py").removesuffix("/__init__")
+                self._modules.setdefault(stem.rpartition("/")[2], []).append(path)
+        last = dotted.rpartition(".")[2]
+        tail = "/" + dotted.replace(".", "/")
+        return sorted(
+            (
+                path
+                for path in self._modules.get(last, [])
+                if ("/" + path.removesuffix(".py").removesuffix("/__init__")).endswith(tail)
+            ),
+            key=len,
+        )
+
+
+def pairs_of(text: str) -> list[str]:
+    """Neighbouring words of a message as they would stand in source; single words where there are few."""
+    pairs: list[str] = []
+    singles: list[str] = []
+    for line in re.split(r"[\"'`\\\n\r\t{}<>]|\\n", text[:4000]):
+        words = line.split()
+        singles += [word.strip(".,:;()[]") for word in words]
+        pairs += [f"{a} {b}" for a, b in zip(words, words[1:], strict=False) if len(a) + len(b) > 4]
+    singles = [word for word in singles if len(word) >= 5 and not word.isdigit()]
+    chosen = list(dict.fromkeys(pairs))[:60]
+    return chosen if len(chosen) >= 3 else list(dict.fromkeys(chosen + singles))[:24]
+
+
+def open_index(
+    tree: Tree, *, progress: Progress = silent, cancelled: Callable[[], bool] = never, keep: bool = True
+) -> Index:
+    """The index of a tree, its base set read; `keep` lets it use the cache on disk.
+
+    Raises Cancelled.
+    """
+    files = tree.files((".py",))
+    kept = store.load(tree.root) if keep else {}
+    known = {f.path: kept[f.path] for f in files if f.path in kept and kept[f.path].fits(f)}
+    fresh = [f for f in files if f.path not in known]
+    search = Search(tree, files)
+    marked = _marked(search) if fresh else set()
+    for done, file in enumerate(fresh):
+        if cancelled():
+            raise Cancelled
+        if done % 64 == 0:
+            progress("looking through the tree", done, len(fresh))
+        data = tree.read(file.path) or b""
+        undecodable = not data.isascii() and not _is_utf8(data)
+        is_base = file.path in marked if marked is not None and not undecodable else bool(_BASE_PATTERN.search(data))
+        known[file.path] = store.Kept(file.size, file.mtime_ns, is_base, undecodable)
+    search.undecodable = frozenset(path for path, k in known.items() if k.undecodable)
+    index = Index(tree, search, dict(sorted(known.items())), progress, cancelled)
+    index._changed = bool(fresh) and keep
+    index.load(index.base())
+    if keep:
+        index.save()
+    return index
+
+
+def _marked(search: Search) -> set[str] | None:
+    """Files that hold a mark of the base set, as ripgrep sees it; None where it raises."""
+    root = str(search.tree.root)
+    try:
+        answer = pyripgrep.Grep().search(BASE_MARKS, path=root, glob="*.py", output_mode="files_with_matches")
+        found = {str(path)[len(root) :].lstrip("/") for path in answer}
+        unseen = search.beyond_ripgrep()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return found | {p for p in unseen if _BASE_PATTERN.search(search.tree.read(p) or b"")}
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Python source: routes, request models, rejections and the guards before them."""

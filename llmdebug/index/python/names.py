@@ -1,0 +1,96 @@
+"""Names followed from file to file: what a name in one file stands for, without importing anything."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from llmdebug.index.build import Index
+from llmdebug.index.facts import Class, FileFacts, Function
+
+MAX_HOPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Where a name is defined, and as what."""
+
+    path: str
+    item: Class | Function | str
+    """A class, a function, or the source text of a module-level assignment."""
+
+
+def define(index: Index, path: str, name: str, hops: int = 0) -> Definition | None:
+    """What `name` (dotted or not) in the file at `path` stands for; None where that is outside the tree."""
+    facts = index.facts(path)
+    if facts is None or hops > MAX_HOPS or not name:
+        return None
+    found = _local(facts, name)
+    if found is not None:
+        return Definition(path, found)
+    imports = dict(facts.imports)
+    head, _, rest = name.partition(".")
+    if head in imports:
+        return _imported(index, path, imports[head] + (f".{rest}" if rest else ""), hops)
+    for marker, origin in facts.imports:
+        if marker.startswith("*"):
+            found_there = _imported(index, path, f"{origin.removesuffix('*').rstrip('.')}.{name}", hops)
+            if found_there:
+                return found_there
+    return None
+
+
+def _local(facts: FileFacts, name: str) -> Class | Function | str | None:
+    for known in facts.classes:
+        if known.name == name:
+            return known
+    for function in facts.functions:
+        if function.name == name:
+            return function
+    return dict(facts.constants).get(name)
+
+
+def _imported(index: Index, path: str, origin: str, hops: int) -> Definition | None:
+    """Follow a dotted origin: the longest part of it that is a module, then the rest as a name in there."""
+    parts = absolute(path, origin).split(".")
+    for split in range(len(parts) - 1, 0, -1):
+        module, name = ".".join(parts[:split]), ".".join(parts[split:])
+        for candidate in index.modules(module)[:3]:
+            if candidate != path or hops == 0:
+                found = define(index, candidate, name, hops + 1)
+                if found:
+                    return found
+    return None
+
+
+def absolute(path: str, origin: str) -> str:
+    """A relative origin (`..module.name`) seen from the file at `path`, as a dotted path from the root."""
+    if not origin.startswith("."):
+        return origin
+    level = len(origin) - len(origin.lstrip("."))
+    folders = path.split("/")[:-1]
+    kept = folders[: len(folders) - (level - 1)] if level > 1 else folders
+    return ".".join([*kept, origin.lstrip(".")]).strip(".")
+
+
+def constant(index: Index, path: str, name: str) -> object:
+    """The value of a module-level or class-level literal; raises LookupError where it is none."""
+    found = define(index, path, name)
+    if found is None and "." in name:
+        owner, _, member = name.rpartition(".")
+        holder = define(index, path, owner)
+        if holder and isinstance(holder.item, Class):
+            members = {**dict(holder.item.members), **{f.name: f.default for f in holder.item.fields if f.default}}
+            if member in members:
+                return literal(str(members[member]))
+    if found and isinstance(found.item, str):
+        return literal(found.item)
+    raise LookupError(name)
+
+
+def literal(source: str) -> object:
+    """The value of a literal's source text; raises LookupError where it is no literal."""
+    try:
+        return ast.literal_eval(source)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise LookupError(source) from error

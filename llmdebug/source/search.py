@@ -1,0 +1,101 @@
+"""Search the files of a tree for words.
+
+ripgrep-python is right and fast in a narrow lane only: one root, one glob, answers without context. Even
+there it passes over what .gitignore names, hides the rest of a file after an undecodable byte on a matching
+line, and one unreadable file aborts it. So it serves as the filter, the files that it can't see are scanned
+here, and where it raises all are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import pyripgrep
+
+from llmdebug.source.tree import Tree, TreeFile
+
+MAX_LINE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line that holds one of the words."""
+
+    path: str
+    line: int
+    text: str
+    """The line, cut at MAX_LINE characters, undecodable bytes replaced."""
+
+
+def never() -> bool:
+    return False
+
+
+@dataclass
+class Search:
+    """Search over the files of one tree with one suffix."""
+
+    tree: Tree
+    files: list[TreeFile]
+    undecodable: frozenset[str] = frozenset()
+    """Files that are not UTF-8 throughout; ripgrep is not asked about them."""
+    _unseen: list[str] | None = None
+
+    def files_with(self, words: Iterable[str], cancelled: Callable[[], bool] = never) -> dict[str, set[str]]:
+        """Path to those of the words that the file holds; files without any are left out."""
+        wanted = sorted({word for word in words if word.strip()}, key=lambda w: (-len(w), w))
+        if not wanted or not self.files:
+            return {}
+        found: dict[str, set[str]] = {}
+        try:
+            for path, text in self._ripgrep("|".join(re.escape(word) for word in wanted)):
+                found.setdefault(path, set()).update(word for word in wanted if word in text)
+            rest = self.beyond_ripgrep()
+        except (OSError, RuntimeError, ValueError):
+            found, rest = {}, [f.path for f in self.files]
+        for path in rest:
+            if cancelled():
+                return {}
+            data = self.tree.read(path) or b""
+            held = {word for word in wanted if word.encode() in data}
+            if held:
+                found[path] = held
+        return dict(sorted(found.items()))
+
+    def lines_with(self, word: str, most: int = 200, cancelled: Callable[[], bool] = never) -> list[Hit]:
+        """The first `most` lines that hold `word` as a whole word, in order of path and line."""
+        pattern = re.compile(rb"(?<![A-Za-z0-9_])" + re.escape(word.encode()) + rb"(?![A-Za-z0-9_])")
+        hits: list[Hit] = []
+        for path in self.files_with([word], cancelled):
+            data = self.tree.read(path)
+            if data is None or cancelled():
+                continue
+            for number, line in enumerate(data.split(b"\n"), 1):
+                if pattern.search(line):
+                    hits.append(Hit(path, number, line[:MAX_LINE].decode("utf-8", "replace").strip()))
+                    if len(hits) >= most:
+                        return hits
+        return hits
+
+    def _ripgrep(self, pattern: str) -> Iterable[tuple[str, str]]:
+        """(path, line text) of each matching line, for files of the list only."""
+        root = str(self.tree.root)
+        known = {f.path for f in self.files} - self.undecodable
+        suffix = self.files[0].path.rpartition(".")[2]
+        answer = pyripgrep.Grep().search(pattern, path=root, glob=f"*.{suffix}", output_mode="content", n=True)
+        for line in answer:
+            path, _, rest = str(line)[len(root) :].lstrip("/").partition(f".{suffix}:")
+            if path + f".{suffix}" in known:
+                yield path + f".{suffix}", rest.partition(":")[2]
+
+    def beyond_ripgrep(self) -> list[str]:
+        """Files that ripgrep passes over: ignored ones, and undecodable ones."""
+        if self._unseen is None:
+            root = str(self.tree.root)
+            suffix = self.files[0].path.rpartition(".")[2]
+            everything = pyripgrep.Grep().search("", path=root, glob=f"*.{suffix}", output_mode="files_with_matches")
+            seen = {str(path)[len(root) :].lstrip("/") for path in everything}
+            self._unseen = [f.path for f in self.files if f.size and (f.path in self.undecodable or f.path not in seen)]
+        return self._unseen
