@@ -40,28 +40,32 @@ class DemoServer:
         self._host = host
         self._port = port
         self._flags = flags
+        self._settled = threading.Event()
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._socket: socket.socket | None = None
         self.base_url = ""
 
     def __enter__(self) -> DemoServer:
-        self._server = _build_server(self._flags)
+        self._settled.clear()
+        self._server = _build_server(self._flags, self._settled.set)
         self._socket = _bind(self._host, self._port)
         self.base_url = _base_url(self._socket)
-        started = threading.Event()
         self._thread = threading.Thread(
-            target=self._run, args=(self._server, self._socket, started), name="llmdebug-demo", daemon=True
+            target=self._run, args=(self._server, self._socket), name="llmdebug-demo", daemon=True
         )
         self._thread.start()
-        if not started.wait(START_SECONDS) or not self._server.started:
-            self.__exit__(None, None, None)
+        if not self._settled.wait(START_SECONDS) or not self._server.started:
+            self._stop()
             raise OSError(f"The demo server did not start at {self.base_url}.")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         if self._server is not None:
             self._server.should_exit = True
         if self._thread is not None:
@@ -69,18 +73,11 @@ class DemoServer:
         if self._socket is not None:
             self._socket.close()
 
-    @staticmethod
-    def _run(server: uvicorn.Server, listening: socket.socket, started: threading.Event) -> None:
-        async def run() -> None:
-            async with asyncio.TaskGroup() as tasks:
-                serving = tasks.create_task(server.serve(sockets=[listening]))
-                await _until_started(server, serving)
-                started.set()
-
+    def _run(self, server: uvicorn.Server, listening: socket.socket) -> None:
         try:
-            asyncio.run(run())
+            asyncio.run(server.serve(sockets=[listening]))
         finally:
-            started.set()
+            self._settled.set()
 
 
 def serve(
@@ -94,31 +91,22 @@ def serve(
     """Serves until SIGINT or SIGTERM, then returns; main thread only.
 
     `on_ready` gets the base URL and the source folder once requests are answered. Raises OSError where
-    the port is taken.
+    the port is taken, TypeError for a flag that the server has not.
     """
-    server = _build_server({"api_key": api_key, **flags})
     with _bind(host, port) as listening:
         base_url = _base_url(listening)
+        server = _build_server({"api_key": api_key, **flags}, lambda: on_ready(base_url, SOURCE))
 
         async def run() -> None:
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, setattr, server, "should_exit", True)
-            async with asyncio.TaskGroup() as tasks:
-                serving = tasks.create_task(server.serve(sockets=[listening]))
-                await _until_started(server, serving)
-                if server.started:
-                    on_ready(base_url, SOURCE)
+            await server.serve(sockets=[listening])
 
         asyncio.run(run())
 
 
-async def _until_started(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.005)
-
-
-def _build_server(flags: dict[str, Any]) -> uvicorn.Server:
+def _build_server(flags: dict[str, Any], on_started: Callable[[], object]) -> uvicorn.Server:
     """A server that leaves signals and logging to its caller."""
     import uvicorn
 
@@ -126,13 +114,17 @@ def _build_server(flags: dict[str, Any]) -> uvicorn.Server:
     from llmdebug.demo.nanoserve.settings import Settings
 
     class QuietServer(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                on_started()
+
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    app = create_app(model.FOLDER, Settings(**flags))
     config = uvicorn.Config(
-        app,
+        create_app(model.FOLDER, Settings(**flags)),
         loop="asyncio",
         http="h11",
         ws="none",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
+import itertools
 import math
 import random
 from collections import Counter
@@ -52,10 +54,10 @@ class Engine:
 
     def score(self, tokens: list[int], top: int) -> list[Step | None]:
         """What the model thinks of given tokens; nothing of the first, which has no context."""
-        steps: list[Step | None] = [None] * min(len(tokens), 1)
-        for position in range(1, len(tokens)):
-            steps.append(_step(tokens[position], self.model.probabilities(tokens[:position]), top))
-        return steps
+        return [
+            _step(token, self.model.probabilities(tokens[:position]), top) if position else None
+            for position, token in enumerate(tokens)
+        ]
 
     def _bias(self, params: SamplingParams) -> dict[int, float]:
         bias = {int(token): value for token, value in (params.logit_bias or {}).items()}
@@ -90,12 +92,8 @@ def _choose(scores: list[float], params: SamplingParams, chooser: random.Random)
         ranked = ranked[: params.top_k]
     best = scores[ranked[0]]
     weights = [math.exp((scores[token] - best) / params.temperature) for token in ranked]
-    ceiling = params.top_p * sum(weights)
-    total = 0.0
-    for kept, weight in enumerate(weights, start=1):
-        total += weight
-        if total >= ceiling:
-            break
+    reached = list(itertools.accumulate(weights))
+    kept = bisect.bisect_left(reached, params.top_p * reached[-1]) + 1
     return chooser.choices(ranked[:kept], weights[:kept])[0]
 
 

@@ -8,6 +8,9 @@ MAX_LOGPROBS = 5
 MAX_SEQUENCES = 8
 GREEDY_EPSILON = 1e-5
 
+TOO_MANY_SEQUENCES = "n must be at most %d, got %d."
+TOO_MANY_LOGPROBS = "Requested sample logprobs of {}, which is greater than max allowed: {}"
+
 
 @dataclass
 class SamplingParams:
@@ -39,7 +42,7 @@ class SamplingParams:
         if self.n < 1:
             raise ValueError(f"n must be at least 1, got {self.n}.")
         if self.n > MAX_SEQUENCES:
-            raise ValueError("n must be at most %d, got %d." % (MAX_SEQUENCES, self.n))
+            raise ValueError(TOO_MANY_SEQUENCES % (MAX_SEQUENCES, self.n))
         if self.temperature < 0.0:
             raise ValueError(f"temperature must be non-negative, got {self.temperature}.")
         if not 0.0 < self.top_p <= 1.0:
@@ -54,11 +57,7 @@ class SamplingParams:
                 f"got {self.min_new_tokens}."
             )
         if self.logprobs is not None and self.logprobs > MAX_LOGPROBS:
-            raise ValueError(
-                "Requested sample logprobs of {}, which is greater than max allowed: {}".format(
-                    self.logprobs, MAX_LOGPROBS
-                )
-            )
+            raise ValueError(TOO_MANY_LOGPROBS.format(self.logprobs, MAX_LOGPROBS))
         if any(not text for text in self.stop_texts):
             raise ValueError("stop cannot contain an empty string.")
         self._verify_greedy()
