@@ -1,0 +1,1 @@
+"""JSON as text: values with their positions, pointers, patches. Knows nothing of HTTP."""
