@@ -83,7 +83,7 @@ class JsonDocument:
             if found is None:
                 return None
             start = found.start
-        return found and Span(found.key_start, found.start, found.end)
+        return None if found is None else Span(found.key_start, found.start, found.end)
 
     def position(self, pointer: str) -> tuple[int, int] | None:
         """Line and column of a value's key, or of the value where it has none."""
