@@ -32,9 +32,7 @@ class Engine:
         self.tokenizer = tokenizer
         self._token_interval = token_interval
 
-    async def generate(
-        self, prompt_ids: list[int], params: SamplingParams, index: int = 0
-    ) -> AsyncIterator[Step]:
+    async def generate(self, prompt_ids: list[int], params: SamplingParams, index: int = 0) -> AsyncIterator[Step]:
         """Yields tokens until the limit; the last one may be the end-of-sequence token."""
         bias = self._bias(params)
         chooser = random.Random(None if params.seed is None else f"{params.seed}/{index}")

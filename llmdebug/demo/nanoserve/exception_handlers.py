@@ -47,9 +47,7 @@ async def value_error_handler(request: Request, exc: ValueError) -> JSONResponse
 
 
 async def not_implemented_handler(request: Request, exc: NotImplementedError) -> JSONResponse:
-    return error_json(
-        create_error_response(str(exc), "NotImplementedError", status_code=HTTPStatus.NOT_IMPLEMENTED)
-    )
+    return error_json(create_error_response(str(exc), "NotImplementedError", status_code=HTTPStatus.NOT_IMPLEMENTED))
 
 
 def register_exception_handlers(app: FastAPI) -> None:

@@ -38,9 +38,7 @@ class Sequence:
         return sum(step.logprob for step in self.steps) / max(len(self.steps), 1)
 
 
-async def stream(
-    engine: Engine, prompt_ids: list[int], params: SamplingParams, index: int = 0
-) -> AsyncIterator[Piece]:
+async def stream(engine: Engine, prompt_ids: list[int], params: SamplingParams, index: int = 0) -> AsyncIterator[Piece]:
     text_stream = TextStream(engine.tokenizer)
     held = ""
     async for step in engine.generate(prompt_ids, params, index):

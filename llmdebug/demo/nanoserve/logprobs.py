@@ -22,8 +22,7 @@ def completion_logprobs(tokenizer: Tokenizer, steps: list[tuple[int, Step | None
         "tokens": tokens,
         "token_logprobs": [step.logprob if step else None for _, step in steps],
         "top_logprobs": [
-            {_text(tokenizer, token): logprob for token, logprob in step.top} if step else None
-            for _, step in steps
+            {_text(tokenizer, token): logprob for token, logprob in step.top} if step else None for _, step in steps
         ],
         "text_offset": offsets,
     }

@@ -53,8 +53,7 @@ class SamplingParams:
             raise ValueError(f"max_tokens must be at least 1, got {self.max_new_tokens}.")
         if not 0 <= self.min_new_tokens <= self.max_new_tokens:
             raise ValueError(
-                f"min_tokens must be between 0 and max_tokens={self.max_new_tokens}, "
-                f"got {self.min_new_tokens}."
+                f"min_tokens must be between 0 and max_tokens={self.max_new_tokens}, got {self.min_new_tokens}."
             )
         if self.logprobs is not None and self.logprobs > MAX_LOGPROBS:
             raise ValueError(TOO_MANY_LOGPROBS.format(self.logprobs, MAX_LOGPROBS))

@@ -83,12 +83,8 @@ class ChatServing(OpenAIServing):
             raise ValueError("a content part of type text must have a `text`")
         return part.text
 
-    async def _full(
-        self, request: ChatCompletionRequest, prompt_ids: list[int], params: SamplingParams
-    ) -> JSON:
-        sequences = [
-            await generation.collect(self.engine, prompt_ids, params, index) for index in range(params.n)
-        ]
+    async def _full(self, request: ChatCompletionRequest, prompt_ids: list[int], params: SamplingParams) -> JSON:
+        sequences = [await generation.collect(self.engine, prompt_ids, params, index) for index in range(params.n)]
         totals = usage(len(prompt_ids), sum(len(sequence.steps) for sequence in sequences))
         return {
             **self._head("chat.completion", request),

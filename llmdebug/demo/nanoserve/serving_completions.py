@@ -19,9 +19,7 @@ DEFAULT_MAX_TOKENS = 16
 
 
 class CompletionServing(OpenAIServing):
-    async def create_completion(
-        self, request: CompletionRequest
-    ) -> JSON | AsyncIterator[JSON] | ErrorResponse:
+    async def create_completion(self, request: CompletionRequest) -> JSON | AsyncIterator[JSON] | ErrorResponse:
         if (error := self.check_model(request.model)) is not None:
             return error
         if request.suffix is not None:
@@ -50,9 +48,7 @@ class CompletionServing(OpenAIServing):
             result.append(ids)
         return result
 
-    async def _full(
-        self, request: CompletionRequest, prompts: list[list[int]], params: SamplingParams
-    ) -> JSON:
+    async def _full(self, request: CompletionRequest, prompts: list[list[int]], params: SamplingParams) -> JSON:
         choices: list[JSON] = []
         completion_tokens = 0
         for number, prompt_ids in enumerate(prompts):
@@ -95,9 +91,7 @@ class CompletionServing(OpenAIServing):
             totals = usage(sum(map(len, prompts)), completion_tokens)
             yield head | {"choices": [], "usage": totals.model_dump()}
 
-    def _choice(
-        self, request: CompletionRequest, index: int, prompt_ids: list[int], sequence: Sequence
-    ) -> JSON:
+    def _choice(self, request: CompletionRequest, index: int, prompt_ids: list[int], sequence: Sequence) -> JSON:
         text = sequence.text
         logprobs = self._logprobs(request, sequence.steps, 0)
         if request.echo:

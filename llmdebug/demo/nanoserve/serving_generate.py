@@ -55,9 +55,7 @@ class GenerateServing(OpenAIServing):
         sequence = await generation.collect(self.engine, prompt_ids, params)
         answer = self._body(prompt_ids, sequence)
         if request.return_logprob:
-            answer["meta_info"]["output_token_logprobs"] = [
-                [step.logprob, step.token_id] for step in sequence.steps
-            ]
+            answer["meta_info"]["output_token_logprobs"] = [[step.logprob, step.token_id] for step in sequence.steps]
         return answer
 
     async def _stream(self, prompt_ids: list[int], params: SamplingParams) -> AsyncIterator[JSON]:

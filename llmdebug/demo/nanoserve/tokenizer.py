@@ -35,9 +35,7 @@ class Tokenizer:
     def validate_ids(self, ids: list[int]) -> None:
         for token_id in ids:
             if not 0 <= token_id < self.vocab_size:
-                raise TokenIdError(
-                    f"Token id {token_id} is out of vocabulary, ids are below {self.vocab_size}"
-                )
+                raise TokenIdError(f"Token id {token_id} is out of vocabulary, ids are below {self.vocab_size}")
 
 
 class TextStream:

@@ -21,7 +21,7 @@ def parse_tagged(text: str) -> tuple[str, list[JSON]]:
         try:
             call = json.loads(match[1])
             function = {"name": call["name"], "arguments": json.dumps(call.get("arguments", {}))}
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return match[0]
         calls.append({"id": f"call-{uuid.uuid4().hex}", "type": "function", "function": function})
         return ""
