@@ -10,7 +10,7 @@ import binascii
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -156,9 +156,10 @@ def _failure(entry: dict[str, Any], response: dict[str, Any]) -> Failure:
 
 def _stated_failure(entry: dict[str, Any]) -> Failure | None:
     """The failure as write_har() keeps it."""
-    raw = _object(entry.get("_failure"))
-    kind = raw.get("kind")
-    return Failure(kind=kind, message=_text(raw.get("message"))) if kind in get_args(FailureKind) else None
+    try:
+        return msgspec.convert(entry.get("_failure"), Failure)
+    except msgspec.ValidationError:
+        return None
 
 
 def _timing(entry: dict[str, Any]) -> Timing | None:
