@@ -31,6 +31,7 @@ class DemoServer:
     """A context manager: inside it the server answers at `base_url`.
 
     Entering and leaving block, up to a second or two: an event loop does both in a thread.
+
     `flags` are fields of `nanoserve.settings.Settings`, such as `api_key` or `token_interval`. Entering
     raises OSError where the port is taken, TypeError for a flag that the server has not, KeyError for a
     tool call parser that it has not.

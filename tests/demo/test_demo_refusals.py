@@ -52,7 +52,7 @@ def test_refusal_has_a_true_site(refusal: Refusal, truths: dict[str, Truth]) -> 
         ("completion-bias-large", "protocol.py", "assert -100 <= bias <= 100"),
         ("completion-bias-in-stream", "engine.py", 'raise ValueError(f"token_id'),
         ("completion-context", "serving.py", "raise ContextLengthError("),
-        ("generate-temperature-text", "sampling.py", "if self.temperature < 0.0:"),
+        ("generate-temperature-text", "sampling.py", "if not 0.0 <= self.temperature <="),
         ("generate-unknown-param", "serving_generate.py", "params = SamplingParams(**"),
         ("key-missing", "middleware.py", "return error_json("),
         ("form-instead-of-json", "middleware.py", "raise HTTPException("),

@@ -198,6 +198,12 @@ def test_unknown_fields_are_ignored(client: httpx.Client) -> None:
     assert complete(client, temperature=0, prompt_token_ids=[1], max_new_tokens=1)["choices"] == plain
 
 
+def test_native_route_stops_at_the_context(client: httpx.Client) -> None:
+    params = {"max_new_tokens": 10**9, "ignore_eos": True, "temperature": 0}
+    answer = post(client, "/generate", input_ids=[372] * 250, sampling_params=params)
+    assert answer["meta_info"]["completion_tokens"] == 6
+
+
 def test_tools_are_taken_with_a_parser() -> None:
     tool = {"type": "function", "function": {"name": "weather"}}
     with (

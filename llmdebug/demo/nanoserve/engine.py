@@ -58,7 +58,7 @@ class Engine:
         ]
 
     def _bias(self, params: SamplingParams) -> dict[int, float]:
-        bias = {int(token): value for token, value in (params.logit_bias or {}).items()}
+        bias = {int(token): float(value) for token, value in (params.logit_bias or {}).items()}
         for token_id in bias:
             if token_id < 0 or token_id >= self.tokenizer.vocab_size:
                 raise ValueError(f"token_id {token_id} in logit_bias contains out-of-vocab token id")

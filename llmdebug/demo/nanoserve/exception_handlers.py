@@ -33,8 +33,8 @@ async def validation_exception_handler(request: Request, exc: RequestValidationE
     for error in errors:
         shown = {key: error[key] for key in ("type", "loc", "msg", "input") if key in error}
         lines.append(f"  {shown}")
-    param = ".".join(str(step) for step in errors[0]["loc"][1:2])
-    return error_json(create_error_response("\n".join(lines), err_type="Bad Request", param=param or None))
+    param = next((step for step in errors[0]["loc"][1:] if isinstance(step, str)), None)
+    return error_json(create_error_response("\n".join(lines), err_type="Bad Request", param=param))
 
 
 async def request_error_handler(request: Request, exc: RequestError) -> JSONResponse:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 MAX_LOGPROBS = 5
 MAX_SEQUENCES = 8
+MAX_TEMPERATURE = 2.0
 GREEDY_EPSILON = 1e-5
 
 TOO_MANY_SEQUENCES = "n must be at most %d, got %d."
@@ -39,14 +40,20 @@ class SamplingParams:
         return [self.stop] if isinstance(self.stop, str) else self.stop
 
     def verify(self) -> None:
+        for name in ("max_new_tokens", "min_new_tokens", "top_k", "n", "logprobs"):
+            if not isinstance(getattr(self, name), int | None):
+                raise ValueError(f"{name} must be an integer")
         if self.n < 1:
             raise ValueError(f"n must be at least 1, got {self.n}.")
         if self.n > MAX_SEQUENCES:
             raise ValueError(TOO_MANY_SEQUENCES % (MAX_SEQUENCES, self.n))
-        if self.temperature < 0.0:
-            raise ValueError(f"temperature must be non-negative, got {self.temperature}.")
+        if not 0.0 <= self.temperature <= MAX_TEMPERATURE:
+            raise ValueError(f"temperature must be in [0, {MAX_TEMPERATURE}], got {self.temperature}.")
         if not 0.0 < self.top_p <= 1.0:
             raise ValueError(f"top_p must be in (0, 1], got {self.top_p}.")
+        for penalty in (self.presence_penalty, self.frequency_penalty):
+            if not -2.0 <= penalty <= 2.0:
+                raise ValueError(f"penalties must be in [-2, 2], got {penalty}.")
         if self.top_k < -1 or self.top_k == 0:
             raise ValueError(f"top_k must be -1 (disable), or at least 1, got {self.top_k}.")
         if self.max_new_tokens < 1:
@@ -57,7 +64,9 @@ class SamplingParams:
             )
         if self.logprobs is not None and self.logprobs > MAX_LOGPROBS:
             raise ValueError(TOO_MANY_LOGPROBS.format(self.logprobs, MAX_LOGPROBS))
-        if any(not text for text in self.stop_texts):
+        if self.logit_bias is not None and not isinstance(self.logit_bias, dict):
+            raise ValueError("logit_bias must map token ids to numbers")
+        if any(not isinstance(text, str) or not text for text in self.stop_texts):
             raise ValueError("stop cannot contain an empty string.")
         self._verify_greedy()
 

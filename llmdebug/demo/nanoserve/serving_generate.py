@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from . import generation
@@ -25,9 +26,14 @@ class GenerateServing(OpenAIServing):
         if request.stream:
             if batched:
                 raise NotImplementedError("a batch of prompts cannot be streamed")
-            return self._stream(prompts[0], params)
-        answers = [await self._answer(request, prompt_ids, params) for prompt_ids in prompts]
+            return self._stream(prompts[0], self._clamped(prompts[0], params))
+        answers = [await self._answer(request, prompt_ids, self._clamped(prompt_ids, params)) for prompt_ids in prompts]
         return answers if batched else answers[0]
+
+    def _clamped(self, prompt_ids: list[int], params: SamplingParams) -> SamplingParams:
+        """No more tokens than the context has room for."""
+        room = self.settings.max_model_len - len(prompt_ids)
+        return replace(params, max_new_tokens=min(params.max_new_tokens, room))
 
     def _prompt_ids(self, request: GenerateRequest) -> tuple[list[list[int]], bool]:
         inputs: Any = request.text if request.text is not None else request.input_ids
