@@ -78,9 +78,7 @@ class Arrival:
                 body=b"".join(self._pieces),
                 events=tuple(self._events),
             )
-        timing = Timing(
-            started_at=self._started_at, connect=self.connect, first_byte=self.first_byte, end=self.end
-        )
+        timing = Timing(started_at=self._started_at, connect=self.connect, first_byte=self.first_byte, end=self.end)
         return Exchange(request=self._request, response=response, failure=failure, timing=timing)
 
     def _add(self, data: bytes, at: float) -> list[StreamEvent]:

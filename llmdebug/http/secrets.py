@@ -85,17 +85,13 @@ def redact_response(response: Response, secrets: Mapping[str, str]) -> Response:
     return msgspec.structs.replace(
         response,
         reason=hide(response.reason, secrets),
-        headers=tuple(
-            (name, hide(_header_value(name, value, vault), secrets)) for name, value in response.headers
-        ),
+        headers=tuple((name, hide(_header_value(name, value, vault), secrets)) for name, value in response.headers),
         body=hide_bytes(response.body, secrets),
         events=tuple(_event(event, secrets) for event in response.events),
     )
 
 
-def redact_exchange(
-    exchange: Exchange, known: Mapping[str, str] | None = None
-) -> tuple[Exchange, dict[str, str]]:
+def redact_exchange(exchange: Exchange, known: Mapping[str, str] | None = None) -> tuple[Exchange, dict[str, str]]:
     """An exchange without its secrets, and the request's secrets by name."""
     request, secrets = redact(exchange.request, known)
     response = None if exchange.response is None else redact_response(exchange.response, secrets)

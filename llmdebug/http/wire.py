@@ -65,9 +65,7 @@ def prepare(request: Request) -> WireRequest:
         raise UnsendableError("bad_request", f"The method {request.method!r} is no HTTP method.")
     match = _URL.match(request.url.strip())
     if match is None:
-        raise UnsendableError(
-            "bad_url", f"{request.url!r} is no http:// or https:// address: give the whole URL."
-        )
+        raise UnsendableError("bad_url", f"{request.url!r} is no http:// or https:// address: give the whole URL.")
     userinfo, _, host_and_port = match["authority"].rpartition("@")
     address = _address(match["scheme"].lower(), host_and_port)
     target = match["target"] if match["target"].startswith("/") else "/" + match["target"]
@@ -93,10 +91,10 @@ def _address(scheme: str, host_and_port: str) -> httpx.URL:
         address = httpx.URL(f"{scheme}://{host_and_port}/")
     except (httpx.InvalidURL, ValueError) as error:
         raise UnsendableError("bad_url", f"{host_and_port!r} is no host name: {error}.") from None
-    if not address.raw_host:
-        raise UnsendableError("bad_url", f"The URL names no host: {scheme}://{host_and_port}/.")
-    if address.port == 0:
-        raise UnsendableError("bad_url", f"Port 0 of {host_and_port!r} cannot be connected to.")
+    if not address.raw_host or (b"%" in address.raw_host and b":" not in address.raw_host):
+        raise UnsendableError("bad_url", f"The URL names no host that can be: {scheme}://{host_and_port}/.")
+    if address.port is not None and not 0 < address.port < 65536:
+        raise UnsendableError("bad_url", f"{address.port} is no port: it must lie between 1 and 65535.")
     return address
 
 
