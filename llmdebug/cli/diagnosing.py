@@ -1,0 +1,56 @@
+"""What `diagnose` does: recorded exchanges, one after the other, against the trees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from llmdebug.cli.exit_codes import ExitCode
+from llmdebug.cli.json_line import print_json
+from llmdebug.cli.recorded import BareAnswer, Broken, recorded
+from llmdebug.cli.talk import say
+from llmdebug.debugger.trees import LinkedTrees
+from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.http.exchange import Exchange
+from llmdebug.http.secrets import redact_exchange
+
+
+def diagnose_files(
+    files: Sequence[str], sources: Sequence[str], *, as_json: bool, bare: BareAnswer | None = None
+) -> int:
+    """Prints a diagnosis for each exchange, in order; `bare` is what is known of an answer without its request."""
+    trees = LinkedTrees(sources)
+    code = ExitCode.OK
+    try:
+        for file in files:
+            for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):
+                diagnosis, worse = _diagnosis(item, trees, f"{file}, entry {number}")
+                code = max(code, worse)
+                if as_json:
+                    print_json(diagnosis)
+                else:
+                    _print_report(item, diagnosis, number)
+    finally:
+        trees.save()
+    return code
+
+
+def _diagnosis(item: Exchange | Broken, trees: LinkedTrees, where: str) -> tuple[Diagnosis, ExitCode]:
+    """Every entry gets a diagnosis, also one that cannot be read or that brings llmdebug down."""
+    if isinstance(item, Broken):
+        say(f"{where}: {item.message}")
+        return Diagnosis(summary=f"The entry cannot be read: {item.message}", kind="other"), ExitCode.USAGE
+    try:
+        return trees.diagnose(redact_exchange(item)[0]), ExitCode.OK
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        say(f"{where}: an error of llmdebug itself: {told}")
+        return Diagnosis(summary=f"llmdebug failed on this exchange: {told}", kind="other"), ExitCode.BUG
+
+
+def _print_report(item: Exchange | Broken, diagnosis: Diagnosis, number: int) -> None:
+    from llmdebug.cli.report import headline, report
+
+    blank = "\n" if number > 1 else ""
+    title = "" if isinstance(item, Broken) else headline(item, sys.stdout) + "\n"
+    sys.stdout.write(blank + title + report(diagnosis, sys.stdout))

@@ -1,0 +1,74 @@
+"""The `llmdebug` command: finds the command asked for, and loads no more than it needs.
+
+The line that programs run most, `diagnose FILE… --source TREE --json`, is understood without Typer, which
+would cost a short run a third of its time.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+from llmdebug.cli.guard import exiting, guarded
+
+if TYPE_CHECKING:
+    import typer
+
+COMMANDS = {
+    "send": "llmdebug.cli.send",
+    "diagnose": "llmdebug.cli.diagnose",
+    "try": "llmdebug.cli.try_remedy",
+    "demo": "llmdebug.cli.demo",
+    "open": "llmdebug.cli.open",
+    "cache": "llmdebug.cli.cache",
+}
+"""Each module holds the command as its function `command`."""
+
+
+def main() -> NoReturn:
+    """The entry point."""
+    _prepare_output()
+    words = sys.argv[1:]
+    if words and "://" in words[0] and not words[0].startswith("-"):
+        words = ["open", *words]
+    sys.exit(guarded(lambda: _run(words)))
+
+
+def _run(words: list[str]) -> int:
+    if words[:1] == ["diagnose"]:
+        from llmdebug.cli.plain_diagnose import plain_diagnose
+
+        code = plain_diagnose(words[1:])
+        if code is not None:
+            return code
+    asked = words[0] if words and words[0] in COMMANDS else None
+    application([asked] if asked else list(COMMANDS))(words, prog_name="llmdebug")
+    return 0
+
+
+def application(names: list[str]) -> typer.Typer:
+    """The Typer application with these commands."""
+    import typer
+
+    from llmdebug.cli.exit_codes import EPILOG
+    from llmdebug.cli.root import root
+
+    app = typer.Typer(
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        no_args_is_help=True,
+    )
+    app.callback(epilog=EPILOG)(root)
+    for name in names:
+        module = import_module(COMMANDS[name])
+        app.command(name, epilog=EPILOG)(exiting(module.command))
+    return app
+
+
+def _prepare_output() -> None:
+    """A terminal that lacks a character gets a question mark for it, not an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

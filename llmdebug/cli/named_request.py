@@ -1,0 +1,67 @@
+"""The request that FILE[#name] names, sent to where the user wants it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from llmdebug.formats.errors import FormatError
+from llmdebug.formats.http_file import HttpFile, parse_http_text, read_http_file, split_selector
+from llmdebug.http.baseurl import join
+from llmdebug.http.exchange import Request
+
+BASE_URL_VARIABLES = ("base_url", "baseUrl", "BASE_URL")
+"""What files call the server's address; --base-url sets them."""
+_SHOWN_NAMES = 12
+
+
+def read_request(
+    reference: str,
+    *,
+    base_url: str | None = None,
+    default_base_url: str | None = None,
+    variables: Mapping[str, str],
+) -> tuple[Request, tuple[str, ...]]:
+    """The request, and the warnings of its file. Raises FormatError.
+
+    `base_url` is where the request goes, whatever its file says; `default_base_url` serves only where the
+    file names no server.
+    """
+    path, name = split_selector(reference)
+    file = _opened(path)
+    given = dict.fromkeys(BASE_URL_VARIABLES, base_url) if base_url else {}
+    if not base_url and default_base_url:
+        defined = {definition.name for definition in file.definitions}
+        given = {name: default_base_url for name in BASE_URL_VARIABLES if name not in defined}
+    values = {key: value for key, value in given.items() if value is not None}
+    file = msgspec.structs.replace(file, base_url=base_url or default_base_url, given={**values, **variables})
+    if name is None and len(file) > 1:
+        raise FormatError(path, f"It holds {len(file)} requests, name one of them: {path}#NAME ({_names(file)}).")
+    request = file.request(name)
+    if base_url:
+        request = msgspec.structs.replace(request, url=redirected(request.url, base_url))
+    return request, file.warnings
+
+
+def redirected(url: str, base_url: str) -> str:
+    """A URL's path and query behind another base; segments that both name stand once."""
+    base = base_url.rstrip("/")
+    if url.startswith((base + "/", base + "?")):
+        rest = url[len(base) :]
+    else:
+        _, _, rest = url.partition("://")[2].partition("/")
+        rest = "/" + rest
+    return join(base_url, rest)
+
+
+def _opened(path: str) -> HttpFile:
+    if path != "-":
+        return read_http_file(path)
+    return parse_http_text(sys.stdin.buffer.read().decode("utf-8", "replace"), path="stdin")
+
+
+def _names(file: HttpFile) -> str:
+    names = [name or str(number) for number, name in enumerate(file.names, start=1)]
+    return ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")

@@ -1,0 +1,58 @@
+"""`llmdebug send`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from llmdebug.cli import options
+
+
+def command(
+    reference: options.Reference,
+    *,
+    base_url: options.BaseUrl = None,
+    variable: options.Variables,
+    header: options.Headers,
+    api_key_env: options.ApiKeyEnv = None,
+    source: options.Sources,
+    diagnose: Annotated[bool, typer.Option("--diagnose/--no-diagnose", help="Diagnose a refusal.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request instead of sending it.")] = False,
+    as_json: options.AsJson = False,
+    show_secrets: options.ShowSecrets = False,
+    no_record: options.NoRecord = False,
+    connect_timeout: options.ConnectTimeout = 10.0,
+    first_byte_timeout: options.FirstByteTimeout = 600.0,
+    timeout: options.TotalTimeout = 3600.0,
+    proxy: options.Proxy = None,
+    ca_file: options.CaFile = None,
+    client_cert: options.ClientCert = None,
+    client_key: options.ClientKey = None,
+    insecure: options.Insecure = False,
+) -> int:
+    """Send a request; diagnose it if the server refuses.
+
+    stdout gets the answer's body, a stream's events one a line as they come; stderr status, times and the
+    diagnosis.
+    """
+    from llmdebug.cli.connection import Connection
+    from llmdebug.cli.sending import send
+
+    connection = Connection(
+        base_url=base_url,
+        variables=variable,
+        headers=header,
+        api_key_env=api_key_env,
+        sources=source,
+        connect_timeout_s=connect_timeout,
+        first_byte_timeout_s=first_byte_timeout,
+        total_timeout_s=timeout,
+        proxy=proxy,
+        ca_file=ca_file,
+        client_cert=client_cert,
+        client_key=client_key,
+        insecure=insecure,
+        record=not no_record,
+    )
+    return send(reference, connection, diagnose=diagnose, dry_run=dry_run, as_json=as_json, show_secrets=show_secrets)

@@ -1,0 +1,56 @@
+"""`llmdebug try`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from llmdebug.cli import options
+
+
+def command(
+    reference: options.Reference,
+    *,
+    source: options.Sources,
+    remedy: Annotated[int, typer.Option("--remedy", metavar="N", min=1, help="Which remedy to send.")] = 1,
+    base_url: options.BaseUrl = None,
+    variable: options.Variables,
+    header: options.Headers,
+    api_key_env: options.ApiKeyEnv = None,
+    as_json: options.AsJson = False,
+    show_secrets: options.ShowSecrets = False,
+    no_record: options.NoRecord = False,
+    connect_timeout: options.ConnectTimeout = 10.0,
+    first_byte_timeout: options.FirstByteTimeout = 600.0,
+    timeout: options.TotalTimeout = 3600.0,
+    proxy: options.Proxy = None,
+    ca_file: options.CaFile = None,
+    client_cert: options.ClientCert = None,
+    client_key: options.ClientKey = None,
+    insecure: options.Insecure = False,
+) -> int:
+    """Send a request, diagnose its refusal, send remedy N: confirmed where that is answered with 2xx.
+
+    stdout gets the diagnosis and the verdict, stderr what happens on the way.
+    """
+    from llmdebug.cli.connection import Connection
+    from llmdebug.cli.trying import try_remedy
+
+    connection = Connection(
+        base_url=base_url,
+        variables=variable,
+        headers=header,
+        api_key_env=api_key_env,
+        sources=source,
+        connect_timeout_s=connect_timeout,
+        first_byte_timeout_s=first_byte_timeout,
+        total_timeout_s=timeout,
+        proxy=proxy,
+        ca_file=ca_file,
+        client_cert=client_cert,
+        client_key=client_key,
+        insecure=insecure,
+        record=not no_record,
+    )
+    return try_remedy(reference, connection, remedy, as_json=as_json, show_secrets=show_secrets)

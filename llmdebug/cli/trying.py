@@ -1,0 +1,123 @@
+"""What `try` does."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import msgspec
+
+from llmdebug.cli.connection import Connection
+from llmdebug.cli.exchange_json import ExchangeJson, exchange_json
+from llmdebug.cli.exit_codes import ExitCode
+from llmdebug.cli.ink import Ink
+from llmdebug.cli.json_line import print_json
+from llmdebug.cli.printer import Printer
+from llmdebug.cli.progress import progress_line
+from llmdebug.cli.report import report
+from llmdebug.cli.sending import EXIT_CODES, read_and_warn
+from llmdebug.cli.talk import say, tell
+from llmdebug.debugger.outcome import Outcome, outcome
+from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial, Verdict
+from llmdebug.http.exchange import Request
+
+_CODES: dict[Verdict, ExitCode] = {
+    "confirmed": ExitCode.OK,
+    "refuted": ExitCode.REFUSED,
+    "no_answer": ExitCode.NO_ANSWER,
+}
+_COLOURS: dict[Verdict, str] = {"confirmed": "green", "refuted": "red", "no_answer": "yellow"}
+
+
+class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
+    """What `try --json` prints, on one line."""
+
+    schema: str = "llmdebug.trial/1"
+    verdict: Verdict | None
+    """None where nothing was tried: `refused` tells why."""
+    remedy: int
+    refused: ExchangeJson
+    """The original request, with its diagnosis."""
+    sent: tuple[ExchangeJson, ...] = ()
+    """The remedy's requests; the last has its diagnosis where it was refused too."""
+
+
+def try_remedy(reference: str, connection: Connection, n: int, *, as_json: bool, show_secrets: bool) -> int:
+    request = read_and_warn(reference, connection)
+    return asyncio.run(_try(request, connection, n, as_json=as_json, show_secrets=show_secrets))
+
+
+async def _try(request: Request, connection: Connection, n: int, *, as_json: bool, show_secrets: bool) -> int:
+    async with connection.session(request) as session:
+        printer = Printer(session, as_json=True, show_secrets=show_secrets)
+        sent = await session.send(request)
+        printer.answer(sent)
+        ended = outcome(sent.exchange)
+        if ended != "refused":
+            return _not_refused(sent, ended, n, printer, as_json=as_json)
+        finding = await _diagnosed(session, sent)
+        if not as_json:
+            sys.stdout.write(report(finding.diagnosis, sys.stdout))
+            sys.stdout.flush()
+        try:
+            session.apply(finding, n)
+        except SessionError as error:
+            say(str(error))
+            if as_json:
+                print_json(_trial_json(n, sent, finding, printer))
+            return ExitCode.NO_REMEDY
+        with progress_line() as progress:
+            trial = await session.try_remedy(finding, n, progress=progress)
+        for answer in trial.sent:
+            printer.answer(answer)
+        if as_json:
+            print_json(_trial_json(n, sent, trial.finding, printer, trial))
+        else:
+            _print_verdict(trial, n)
+        printer.warnings()
+        return _CODES[trial.verdict]
+
+
+async def _diagnosed(session: Session, sent: SentExchange) -> Finding:
+    with progress_line() as progress:
+        return await session.diagnose(sent, progress=progress)
+
+
+def _not_refused(sent: SentExchange, ended: Outcome, n: int, printer: Printer, *, as_json: bool) -> ExitCode:
+    tell("The request was not refused: there is nothing to try." if ended == "answered" else "Nothing was tried.")
+    if as_json:
+        print_json(TrialJson(verdict=None, remedy=n, refused=exchange_json(printer.shown(sent.exchange), ended)))
+    printer.warnings()
+    return EXIT_CODES[ended]
+
+
+def _trial_json(
+    n: int, sent: SentExchange, finding: Finding, printer: Printer, trial: Trial | None = None
+) -> TrialJson:
+    tried = () if trial is None else trial.sent
+    following = None if trial is None or trial.next is None else trial.next.diagnosis
+    return TrialJson(
+        verdict=None if trial is None else trial.verdict,
+        remedy=n,
+        refused=exchange_json(printer.shown(sent.exchange), "refused", id_=sent.id, diagnosis=finding.diagnosis),
+        sent=tuple(
+            exchange_json(
+                printer.shown(item.exchange),
+                outcome(item.exchange),
+                id_=item.id,
+                diagnosis=following if item is tried[-1] else None,
+            )
+            for item in tried
+        ),
+    )
+
+
+def _print_verdict(trial: Trial, n: int) -> None:
+    ink = Ink(sys.stdout)
+    answers = ", ".join(
+        str(item.exchange.response.status) if item.exchange.response else "no answer" for item in trial.sent
+    )
+    print(f"\n{ink(trial.verdict.replace('_', ' '), _COLOURS[trial.verdict])}: remedy {n} was sent: {answers}")
+    if trial.next is not None:
+        print("\nThe remedy was refused for another reason or for the same:\n")
+        sys.stdout.write(report(trial.next.diagnosis, sys.stdout))

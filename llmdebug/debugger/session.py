@@ -1,0 +1,286 @@
+"""The headless debugger: what both front ends drive.
+
+It sends and records, asks for diagnoses in a worker thread, makes the requests of a remedy, and settles a
+diagnosis by sending them. Secrets stand in a diagnosis and in everything kept as `{{secret:NAME}}`; they are
+filled in again only in what is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+import msgspec
+
+from llmdebug.debugger import sources
+from llmdebug.debugger.outcome import outcome
+from llmdebug.debugger.replacement import replacement
+from llmdebug.debugger.trees import LinkedTrees
+from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
+from llmdebug.http.credentials import Credentials
+from llmdebug.http.exchange import Exchange, Request, StreamEvent
+from llmdebug.http.secrets import fill, from_environment, redact_exchange
+from llmdebug.index.build import Progress, silent
+from llmdebug.recording.history import History, HistoryError
+from llmdebug.source.tree import TreeError
+
+if TYPE_CHECKING:
+    from llmdebug.http.client import Client
+    from llmdebug.http.options import ClientOptions
+
+NOTE = "diagnosis"
+"""The note beside an exchange that holds its diagnosis."""
+
+Verdict = Literal["confirmed", "refuted", "no_answer"]
+
+
+class SessionError(Exception):
+    """Something cannot be done; the text is a sentence for the user."""
+
+
+class SentExchange(msgspec.Struct, frozen=True, kw_only=True):
+    """An exchange that this session made."""
+
+    id: str
+    """Its name in the history; empty where it could not be recorded."""
+    exchange: Exchange
+    """With its secrets, as it went over the wire."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A diagnosis and the exchange it is of."""
+
+    id: str = ""
+    """The exchange's name in the history; empty where it is not in it."""
+    exchange: Exchange
+    """Without its secrets."""
+    diagnosis: Diagnosis
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A remedy that was sent."""
+
+    verdict: Verdict
+    """`confirmed`: all its requests were answered with 2xx."""
+    sent: tuple[SentExchange, ...]
+    """In order; nothing is sent after the first that is not answered."""
+    finding: Finding
+    """That of the refused request, its trail continued by this experiment."""
+    next: Finding | None = None
+    """Of the remedy's own refusal."""
+
+
+class Session:
+    """Use as an async context manager. Progress callbacks come from a worker thread."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None = None,
+        sources: Sequence[str | Path] = (),
+        credentials: Credentials | None = None,
+        options: ClientOptions | None = None,
+        keep: bool = True,
+    ) -> None:
+        """Without `sources`, the trees last linked to `base_url` are taken. Raises TreeError for given ones.
+
+        `keep` records exchanges and remembers which trees belong to which server.
+        """
+        self.base_url = base_url
+        self._keep = keep
+        self.secrets: dict[str, str] = {}
+        """Every secret seen so far, by the name it is kept under."""
+        self.warnings: list[str] = []
+        """What went wrong beside the work, as sentences, each once."""
+        self._credentials = credentials or Credentials()
+        self._options = options
+        self._client: Client | None = None
+        self._history: History | None = None
+        self.secrets.update(self._credentials.secrets)
+        if keep:
+            self._open_history()
+        self._trees = LinkedTrees(())
+        if sources:
+            self.link(sources)
+        elif base_url:
+            self._link_remembered(base_url)
+
+    @property
+    def trees(self) -> LinkedTrees:
+        return self._trees
+
+    def link(self, paths: Sequence[str | Path]) -> None:
+        """These trees from now on, and for this base URL in later sessions too. Raises TreeError."""
+        self._trees = LinkedTrees(paths)
+        if self.base_url and self._keep:
+            try:
+                sources.remember(self.base_url, paths)
+            except HistoryError as error:
+                self._warn(f"The linked source is not remembered for next time: {error}")
+
+    def _link_remembered(self, base_url: str) -> None:
+        found = sources.remembered(base_url)
+        try:
+            self._trees = LinkedTrees(found)
+        except TreeError as error:
+            self._warn(f"The source linked to {base_url} last time cannot be used: {error}")
+
+    def _open_history(self) -> None:
+        try:
+            self._history = History()
+        except HistoryError as error:
+            self._warn(f"Nothing is recorded: {error}")
+
+    def _warn(self, sentence: str) -> None:
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._client is not None:
+            await self._client.__aexit__(kind, error, trace)
+        if self._history is not None:
+            self._history.close()
+
+    def prepared(self, request: Request) -> Request:
+        """The request with this session's credentials, and with the secrets that stand in it by name.
+
+        Raises SessionError for a secret that nobody knows.
+        """
+        complete, missing = fill(self._credentials.applied(request), from_environment(self.secrets))
+        if missing:
+            names = ", ".join(missing)
+            raise SessionError(f"The request needs {names}, a secret: set it as an environment variable.")
+        return complete
+
+    async def send(self, request: Request, *, on_event: Callable[[StreamEvent], None] | None = None) -> SentExchange:
+        """Sends the request as prepared(); recorded before it goes out and when its answer is in.
+
+        A cancelled one is recorded with what had arrived. Raises SessionError, and ClientOptionsError for
+        unusable options.
+        """
+        complete = self.prepared(request)
+        client = await self._entered_client()
+        id_ = await asyncio.to_thread(self._begin, complete)
+        partial: list[Exchange] = []
+        try:
+            exchange = await client.send(complete, on_event=on_event, on_partial=partial.append)
+        finally:
+            for unfinished in partial:
+                self._finish(id_, unfinished)
+        await asyncio.to_thread(self._finish, id_, exchange)
+        return SentExchange(id=id_, exchange=exchange)
+
+    async def _entered_client(self) -> Client:
+        if self._client is None:
+            from llmdebug.http.client import Client
+
+            self._client = await Client(self._options).__aenter__()
+        return self._client
+
+    def _begin(self, request: Request) -> str:
+        """The exchange's name in the history; empty where nothing can be recorded: a warning tells."""
+        clean = self.redacted(Exchange(request=request)).request
+        found: list[str] = []
+        self._record(lambda history: found.append(history.begin(clean)))
+        return found[0] if found else ""
+
+    def _finish(self, id_: str, exchange: Exchange) -> None:
+        if id_:
+            clean = self.redacted(exchange)
+            self._record(lambda history: history.finish(id_, clean))
+
+    async def _kept(self, finding: Finding) -> Finding:
+        """The finding, its diagnosis now beside its exchange."""
+        if finding.id:
+            await asyncio.to_thread(self._record, lambda history: history.note(finding.id, NOTE, finding.diagnosis))
+        return finding
+
+    def _record(self, write: Callable[[History], None]) -> None:
+        if self._history is None:
+            return
+        try:
+            write(self._history)
+        except HistoryError as error:
+            self._warn(f"Not recorded: {error}")
+
+    def redacted(self, exchange: Exchange) -> Exchange:
+        """The exchange with its secrets by name; the session knows them from then on."""
+        clean, found = redact_exchange(exchange, self.secrets)
+        self.secrets.update(found)
+        return clean
+
+    async def diagnose(self, exchange: SentExchange | Exchange, *, progress: Progress = silent) -> Finding:
+        """Cancelling the task ends the work in its thread as well."""
+        sent = exchange if isinstance(exchange, SentExchange) else SentExchange(id="", exchange=exchange)
+        stop = threading.Event()
+        clean = self.redacted(sent.exchange)
+        try:
+            diagnosis = await asyncio.to_thread(self._trees.diagnose, clean, progress=progress, cancelled=stop.is_set)
+        finally:
+            stop.set()
+        return await self._kept(Finding(id=sent.id, exchange=clean, diagnosis=diagnosis))
+
+    def apply(self, finding: Finding, n: int) -> list[Request]:
+        """The complete requests of remedy `n`, from 1. Raises SessionError where there is none to send."""
+        remedies = finding.diagnosis.remedies
+        if not remedies:
+            raise SessionError("The diagnosis offers no remedy.")
+        if not 1 <= n <= len(remedies):
+            raise SessionError(f"There is no remedy {n}; there are 1 to {len(remedies)}.")
+        remedy = remedies[n - 1]
+        if not remedy.requests:
+            raise SessionError(f"Remedy {n} is to be done at the server, there is nothing to send: {remedy.title}")
+        return [self.prepared(replacement(proposed, finding.exchange.request)) for proposed in remedy.requests]
+
+    async def try_remedy(
+        self,
+        finding: Finding,
+        n: int,
+        *,
+        on_event: Callable[[StreamEvent], None] | None = None,
+        progress: Progress = silent,
+    ) -> Trial:
+        """Sends remedy `n`; where it is refused too, that refusal is diagnosed. Raises SessionError."""
+        sent: list[SentExchange] = []
+        verdict: Verdict = "confirmed"
+        for request in self.apply(finding, n):
+            sent.append(await self.send(request, on_event=on_event))
+            ended = outcome(sent[-1].exchange)
+            if ended != "answered":
+                verdict = "refuted" if ended == "refused" else "no_answer"
+                break
+        following = await self.diagnose(sent[-1], progress=progress) if verdict == "refuted" else None
+        trail = (*finding.diagnosis.trail, *_experiment(finding.diagnosis, n, verdict, sent))
+        diagnosis = msgspec.structs.replace(finding.diagnosis, trail=trail)
+        settled = await self._kept(msgspec.structs.replace(finding, diagnosis=diagnosis))
+        return Trial(verdict=verdict, sent=tuple(sent), finding=settled, next=following)
+
+
+def _experiment(
+    diagnosis: Diagnosis, n: int, verdict: Verdict, sent: Sequence[SentExchange]
+) -> tuple[TrailStep, TrailStep]:
+    last = sent[-1].exchange
+    ended = last.failure.message if last.failure else ""
+    if last.response is not None:
+        ended = f"answered {last.response.status}" + (f"; {ended}" if ended else "")
+    told = {
+        "confirmed": f"confirmed: remedy {n} passed",
+        "refuted": f"refuted: remedy {n} was refused too",
+        "no_answer": "open: no complete answer came",
+    }
+    return (
+        TrailStep(step="experiment", text=f"sent remedy {n}, {diagnosis.remedies[n - 1].title}: {ended}"),
+        TrailStep(step="verdict", text=told[verdict]),
+    )
