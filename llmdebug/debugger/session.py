@@ -164,11 +164,17 @@ class Session:
             raise SessionError(f"The request needs {names}, a secret: set it as an environment variable.")
         return complete
 
-    async def send(self, request: Request, *, on_event: Callable[[StreamEvent], None] | None = None) -> SentExchange:
+    async def send(
+        self,
+        request: Request,
+        *,
+        on_event: Callable[[StreamEvent], None] | None = None,
+        on_partial: Callable[[Exchange], None] | None = None,
+    ) -> SentExchange:
         """Sends the request as prepared(); recorded before it goes out and when its answer is in.
 
-        A cancelled one is recorded with what had arrived. Raises SessionError, and ClientOptionsError for
-        unusable options.
+        A cancelled one is recorded with what had arrived, which `on_partial` gets. Raises SessionError, and
+        ClientOptionsError for unusable options.
         """
         complete = self.prepared(request)
         client = await self._entered_client()
@@ -179,8 +185,15 @@ class Session:
         finally:
             for unfinished in partial:
                 self._finish(id_, unfinished)
+                if on_partial is not None:
+                    on_partial(unfinished)
         await asyncio.to_thread(self._finish, id_, exchange)
         return SentExchange(id=id_, exchange=exchange)
+
+    async def fetch(self, request: Request) -> Exchange:
+        """As send(), unrecorded: for what llmdebug itself asks a server."""
+        client = await self._entered_client()
+        return await client.send(self.prepared(request))
 
     async def _entered_client(self) -> Client:
         if self._client is None:
@@ -254,13 +267,19 @@ class Session:
     ) -> Trial:
         """Sends remedy `n`; where it is refused too, that refusal is diagnosed. Raises SessionError."""
         sent: list[SentExchange] = []
-        verdict: Verdict = "confirmed"
         for request in self.apply(finding, n):
             sent.append(await self.send(request, on_event=on_event))
-            ended = outcome(sent[-1].exchange)
-            if ended != "answered":
-                verdict = "refuted" if ended == "refused" else "no_answer"
+            if outcome(sent[-1].exchange) != "answered":
                 break
+        return await self.settle(finding, n, sent, progress=progress)
+
+    async def settle(
+        self, finding: Finding, n: int, sent: Sequence[SentExchange], *, progress: Progress = silent
+    ) -> Trial:
+        """What the requests of remedy `n`, sent already, say of the diagnosis. `sent` holds at least one."""
+        ended = outcome(sent[-1].exchange)
+        verdicts: dict[str, Verdict] = {"answered": "confirmed", "refused": "refuted", "no_answer": "no_answer"}
+        verdict = verdicts[ended]
         following = await self.diagnose(sent[-1], progress=progress) if verdict == "refuted" else None
         trail = (*finding.diagnosis.trail, *_experiment(finding.diagnosis, n, verdict, sent))
         diagnosis = msgspec.structs.replace(finding.diagnosis, trail=trail)
