@@ -96,7 +96,8 @@ class Client:
         except ClientOptionsError as error:
             failure_or_none = Failure(kind="proxy", message=str(error))
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            failure_or_none = failure_of(error, where=wire.where, proxy=place, answered=arrival.answered)
+            tls = wire.scheme == "https"
+            failure_or_none = failure_of(error, where=wire.where, proxy=place, tls=tls, answered=arrival.answered)
         conversation.finish()
         return arrival.exchange(failure_or_none or conversation.damage())
 

@@ -13,13 +13,17 @@ import httpx
 from llmdebug.http.exchange import Failure, FailureKind
 
 _UNREACHABLE = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
+_NO_REASONS = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
+"""Signs of an unblocked socket, which stand in the context of many an exception."""
 _RESET = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 
-def failure_of(error: BaseException, *, where: str, proxy: str = "", answered: bool = False) -> Failure:
+def failure_of(
+    error: BaseException, *, where: str, proxy: str = "", tls: bool = False, answered: bool = False
+) -> Failure:
     """`where` is host and port of the server, `proxy` those of a proxy in between.
 
-    `answered` tells whether the answer had begun.
+    `tls` tells whether the connection was to be a TLS one, `answered` whether the answer had begun.
     """
     reasons = tuple(_reasons(error))
     kind = _kind(error, reasons, answered)
@@ -31,7 +35,10 @@ def failure_of(error: BaseException, *, where: str, proxy: str = "", answered: b
     if proxy and kind in ("dns", "refused", "unreachable", "connect_timeout"):
         told = _message(kind, reasons, proxy)
         return Failure(kind="proxy", message=f"The proxy cannot be reached. {told}")
-    return Failure(kind=kind, message=_message(kind, reasons, where))
+    message = _message(kind, reasons, where)
+    if kind == "reset" and tls:
+        message += " Or it wants a client certificate: --client-cert."
+    return Failure(kind=kind, message=message)
 
 
 def _reasons(error: BaseException) -> Iterator[BaseException]:
@@ -43,7 +50,8 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        yield current
+        if not isinstance(current, _NO_REASONS):
+            yield current
         if isinstance(current, BaseExceptionGroup):
             waiting.extend(current.exceptions)
         waiting.extend(reason for reason in (current.__cause__, current.__context__) if reason is not None)

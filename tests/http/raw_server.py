@@ -21,28 +21,36 @@ class RawServer:
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self, answer: Answer | bytes, tls: ssl.SSLContext | None = None) -> str:
+    async def start(
+        self,
+        answer: Answer | bytes,
+        tls: ssl.SSLContext | None = None,
+        *,
+        host: str = "127.0.0.1",
+        wait_for_request: bool = True,
+    ) -> str:
         """Gives host and port. Bytes are sent as the answer, and the connection is closed."""
 
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._tasks.add(task)
-            with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
-                self.requests.append(await read_request(reader))
-                if isinstance(answer, bytes):
-                    writer.write(answer)
-                    await writer.drain()
-                else:
-                    await answer(reader, writer)
-            writer.close()
-            with suppress(ConnectionError, ssl.SSLError):
-                await writer.wait_closed()
+        async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+                    if wait_for_request:
+                        self.requests.append(await read_request(reader))
+                    if isinstance(answer, bytes):
+                        writer.write(answer)
+                        await writer.drain()
+                    else:
+                        await answer(reader, writer)
+            finally:
+                await hang_up(writer)
 
-        server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._tasks.add(asyncio.create_task(converse(reader, writer)))
+
+        server = await asyncio.start_server(connected, host, 0, ssl=tls)
         self._servers.append(server)
-        host, port = server.sockets[0].getsockname()[:2]
-        return f"{host}:{port}"
+        address, port = server.sockets[0].getsockname()[:2]
+        return f"{address}:{port}"
 
     async def until_hung_up(self, reader: asyncio.StreamReader) -> None:
         with suppress(ConnectionError):
@@ -59,6 +67,12 @@ class RawServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(ConnectionError, ssl.SSLError):
+        await writer.wait_closed()
 
 
 async def read_request(reader: asyncio.StreamReader) -> bytes:

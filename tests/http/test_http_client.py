@@ -359,15 +359,12 @@ async def test_a_gzip_bomb_is_cut(server: RawServer) -> None:
 async def test_an_answer_before_the_body_was_read(server: RawServer) -> None:
     """A server that refuses a large upload answers and closes without reading it all."""
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig")
         await writer.drain()
         await server.until_hung_up(reader)
-        writer.close()
 
-    listening = await asyncio.start_server(connected, "127.0.0.1", 0)
-    async with listening:
-        port = listening.sockets[0].getsockname()[1]
-        exchange = await send(post(f"127.0.0.1:{port}", body=b"x" * 5_000_000))
+    place = await server.start(refuse, wait_for_request=False)
+    exchange = await send(post(place, body=b"x" * 5_000_000))
     assert exchange.response is not None and exchange.response.status == 413
