@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
-from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.ground import Ground, ground_of
+from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
+from llmdebug.diagnosis.question import Question, ask
+from llmdebug.diagnosis.route import Registered, Resolution
+from llmdebug.diagnosis.schema_claim import folded, from_schema, handler_spot, registration
+from llmdebug.diagnosis.text_claim import from_text
+from llmdebug.diagnosis.verdict import Diagnosis, Site
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index
 
@@ -14,4 +22,96 @@ def diagnose(exchange: Exchange, indexes: Sequence[Index] = ()) -> Diagnosis:
 
     Never raises for what an exchange or a tree holds; raises Cancelled where the index was told to stop.
     """
-    raise NotImplementedError
+    started = time.perf_counter()
+    question = ask(exchange)
+    if question is None:
+        message = exchange.failure.message if exchange.failure else "there is no answer"
+        return Diagnosis(summary=message, kind="other")
+    grounds = [ground_of(index) for index in indexes]
+    findings = [(ground, look(ground, question)) for ground in grounds]
+    best = max(findings, key=lambda pair: pair[1].confidence, default=None)
+    finding = best[1] if best else without_tree(question)
+    sites = [_site(best[0], spot) for spot in finding.spots] if best else []
+    related = [_site(best[0], spot) for spot in finding.related] if best else []
+    for index in indexes:
+        index.save()
+    return Diagnosis(
+        summary=finding.kind,
+        kind=finding.kind,
+        fields=tuple(finding.fields),
+        ignored=tuple(finding.ignored),
+        sites=tuple(sites),
+        related=tuple(related),
+        notes=tuple(finding.notes),
+        timings_ms={"diagnose": round(1000 * (time.perf_counter() - started), 1)},
+    )
+
+
+def _site(ground: Ground, spot: Spot) -> Site:
+    return Site(
+        file=spot.file,
+        line=spot.line,
+        end_line=spot.end_line,
+        symbol=spot.symbol,
+        role=spot.role,
+        score=spot.score,
+        why=spot.why,
+        excerpt=ground.index.tree.excerpt(spot.file, spot.line, spot.end_line),
+    )
+
+
+def without_tree(question: Question) -> Finding:
+    """What the answer alone tells."""
+    if not question.answer.refused:
+        return Finding("none")
+    items = folded(None, None, question)
+    for item in items:
+        kind = kind_of_schema(item.complaint.type)
+        if kind is not None:
+            from llmdebug.diagnosis.finding import blamed
+
+            return Finding(kind, [blamed(item.pointer, item.complaint.message, 0.8, item.place)])
+    from llmdebug.diagnosis import blame
+
+    kind = kind_of_text(question.answer.text, question.answer.status)
+    return Finding(kind, blame.from_text(question.answer.text, question, kind, question.answer.param, (), ()))
+
+
+def look(ground: Ground, question: Question) -> Finding:
+    """What one tree tells of a question."""
+    resolution = ground.resolve(question.method, question.path)
+    registered = resolution.matches[0] if resolution.matches else None
+    answer = question.answer
+    if not answer.refused:
+        return Finding("none")
+    routing = _routing(ground, resolution, question)
+    if routing is not None:
+        return routing
+    for item in folded(ground, registered, question):
+        if item.complaint.type == "json_invalid":
+            return _malformed(ground, registered, question)
+        found = from_schema(ground, registered, question, item)
+        if found is None:
+            found = from_text(ground, registered, question, item.complaint.message, item)
+        if found is not None:
+            return found
+    found = from_text(ground, registered, question, answer.text)
+    return found or without_tree(question)
+
+
+def _routing(ground: Ground, resolution: Resolution, question: Question) -> Finding | None:
+    """404 and 405 of the router itself."""
+    status, text = question.answer.status, question.answer.text.strip().lower()
+    if status == 405 and not resolution.matches and resolution.other_methods:
+        other = resolution.other_methods[0]
+        return Finding("wrong_method", [], [handler_spot(ground, other, "takes " + ", ".join(other.route.methods))], confidence=0.9)
+    if status == 404 and not resolution.matches and text in {"", "not found", "404: not found", "404 page not found"}:
+        return Finding("no_route", [], [], [registration(n, "the nearest path") for n in resolution.nearest], confidence=0.5)
+    return None
+
+
+def _malformed(ground: Ground, registered: Registered | None, question: Question) -> Finding:
+    finding = Finding("malformed_json", confidence=0.9)
+    if registered is not None:
+        finding.spots = [handler_spot(ground, registered, "the handler whose body could not be read")]
+    return finding

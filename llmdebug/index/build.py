@@ -56,7 +56,7 @@ class Found:
     item: Class | Function
 
 
-@dataclass
+@dataclass(eq=False)
 class Index:
     """Facts of a tree. Not for use by two threads at once."""
 

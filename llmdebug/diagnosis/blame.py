@@ -1,0 +1,140 @@
+"""Which field of the request a message means.
+
+In this order: the pointer that the complaint carries, the `param` beside it, names in the text that the request
+has, the fields that the guard of the site reads, and at last the value that the text quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from llmdebug.diagnosis.finding import blamed
+from llmdebug.diagnosis.locate import has_pointer, value_at, walk
+from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.schema import escape
+from llmdebug.diagnosis.verdict import BlamedField, Kind
+
+PLAIN_WORDS = frozenset(
+    {"model", "input", "text", "prompt", "stream", "user", "stop", "tools", "role", "content", "name", "type", "n", "id",
+     "message", "messages", "function", "functions", "format", "value", "key", "data", "object", "options", "query",
+     "image", "file", "echo", "seed", "documents", "instances", "parameters", "schema", "error", "code", "index", "url"}
+)  # fmt: skip
+QUOTED = re.compile(r"[`'\"“‘]([\w.\-\[\]/]+)[`'\"”’]")
+WORD = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|\[)[\w\]]+)*")
+INDEX = re.compile(r"\b(?:index|item|message|tool|prompt|element|at|position|number)\s*(?:#|=|:)?\s*(\d+)\b", re.I)
+
+
+def from_text(
+    text: str, question: Question, kind: Kind, param: str | None, known: Iterable[str], guard: Sequence[str]
+) -> list[BlamedField]:
+    """The fields that a message blames, best first.
+
+    `known` holds the names that the route declares, `guard` the pointers that the site's guard read.
+    """
+    body = question.body
+    found: list[BlamedField] = []
+    declared = set(known)
+    if param:
+        pointer = named(param, body)
+        if pointer is not None:
+            found.append(blamed(pointer, f"the answer's param is {param!r}", 0.9))
+        elif kind == "missing_field" and param in declared:
+            found.append(blamed(f"/{escape(param)}", f"the answer's param {param!r} is not in the request", 0.9))
+    names = names_in(text)
+    for name, quoted in names:
+        pointer = named(name, body)
+        if pointer is not None and (quoted or _is_distinctive(name)):
+            found.append(blamed(pointer, f"the text names {name!r}", 0.8 if quoted else 0.7))
+    if kind == "missing_field":
+        missing = [
+            blamed(f"/{escape(name)}", f"the text names {name!r}, and the request has no such field", 0.8)
+            for name, _ in names
+            if name in declared and named(name, body) is None
+        ]
+        found = missing + found if missing else found
+    for pointer in guard:
+        found.append(blamed(pointer, "the check before the refusal reads it", 0.6))
+    for name, quoted in names:
+        pointer = named(name, body)
+        if pointer is not None and not quoted and not _is_distinctive(name):
+            found.append(blamed(pointer, f"the text says {name!r}", 0.45))
+    return _once(found)
+
+
+def _once(found: list[BlamedField]) -> list[BlamedField]:
+    seen: dict[str, BlamedField] = {}
+    for field in found:
+        seen.setdefault(field.pointer, field)
+    return list(seen.values())
+
+
+def names_in(text: str) -> list[tuple[str, bool]]:
+    """Names that a text may mean fields by, with whether they stand in quotes; quoted ones first."""
+    text = text[:6_000]
+    quoted = [m[1].strip(".") for m in QUOTED.finditer(text)]
+    bare = [m[0].strip(".") for m in WORD.finditer(text)]
+    ordered = [(name, True) for name in dict.fromkeys(quoted)]
+    ordered += [(name, False) for name in dict.fromkeys(bare) if name not in set(quoted)]
+    return ordered
+
+
+def _is_distinctive(name: str) -> bool:
+    return name not in PLAIN_WORDS and ("_" in name or "." in name or len(name) > 4)
+
+
+def named(name: str, body: Any) -> str | None:
+    """The pointer of the request's field of this name: a dotted path, a top-level key, or a unique key below."""
+    if not name:
+        return None
+    steps = [s for s in re.split(r"[.\[\]]+", name) if s]
+    if steps and steps[0] in {"body", "request"} and not (isinstance(body, dict) and steps[0] in body):
+        steps = steps[1:]
+    pointer = "".join(f"/{escape(step)}" for step in steps)
+    if steps and has_pointer(body, pointer):
+        return pointer
+    if len(steps) != 1:
+        return None
+    below = [place for place, _ in walk(body) if place.endswith(pointer)]
+    return below[0] if below else None
+
+
+def with_value(pointer: str, values: Sequence[str], body: Any) -> str:
+    """A pointer made more exact: the only place below it that holds one of the values which the text quotes."""
+    top = value_at(body, pointer)
+    if not isinstance(top, list | dict):
+        return pointer
+    for value in values:
+        wanted = value.strip("'\"` ")
+        if len(wanted) < 1:
+            continue
+        places = [p for p, v in walk(top, pointer) if p != pointer and _prints_as(v, wanted)]
+        if isinstance(top, dict) and not places and wanted in top:
+            places = [f"{pointer}/{escape(wanted)}"]
+        if len(places) == 1:
+            return places[0]
+    return pointer
+
+
+def by_value(values: Sequence[str], body: Any) -> str | None:
+    """The only place of the body that holds one of the values which the text quotes."""
+    for value in values:
+        wanted = value.strip("'\"` ")
+        if len(wanted) < 2 and not wanted.isdigit():
+            continue
+        places = [p for p, v in walk(body) if p and _prints_as(v, wanted)]
+        if len(places) == 1:
+            return places[0]
+    return None
+
+
+def _prints_as(value: Any, text: str) -> bool:
+    if isinstance(value, str):
+        return value == text
+    if isinstance(value, bool | list | dict) or value is None:
+        return False
+    try:
+        return str(value) == text or float(value) == float(text)
+    except (ValueError, OverflowError):
+        return False

@@ -1,0 +1,234 @@
+"""What an answer says, whatever its shape: its complaints, each with message, location and type."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import msgspec
+
+from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, loc_of
+from llmdebug.http.exchange import Response, header
+
+MAX_BODY = 2_000_000
+MAX_NESTING = 6
+
+MESSAGE_KEYS = ("message", "msg", "detail", "error", "error_message", "reason", "title", "description", "errors")
+
+
+class Complaint(msgspec.Struct, frozen=True):
+    """One thing that an error body says."""
+
+    message: str
+    loc: Loc = ()
+    type: str = ""
+    input: Any = None
+    title: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What an answer says."""
+
+    status: int
+    text: str = ""
+    """The message as the server meant it, the envelope taken off; empty where it says nothing."""
+    complaints: tuple[Complaint, ...] = ()
+    """The single complaints of a validation; one that repeats `text` where there is no list."""
+    error_type: str = ""
+    param: str | None = None
+    code: str = ""
+    shape: str = "empty"
+    """`json`, `stream`, `text`, `html` or `empty`."""
+    refused: bool = False
+    """Whether this answer refuses: by status, or by an error inside a 2xx."""
+
+
+class _Envelope:
+    """What was found while the envelopes were taken off."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.error_type = ""
+        self.param: str | None = None
+        self.code = ""
+        self.complaints: list[Complaint] = []
+        self.is_error = False
+
+
+def read_answer(response: Response) -> Answer:
+    """What a response says; never raises, whatever the body holds."""
+    body = response.body[:MAX_BODY].decode("utf-8", "replace").strip("\ufeff \t\r\n\0")
+    kind = (header(response.headers, "content-type") or "").lower()
+    envelope = _Envelope()
+    if not body:
+        shape = "empty"
+    elif "event-stream" in kind or re.match(r"(?:data|event|id|retry): ?|: ?\w", body):
+        shape = "stream"
+        _read_stream(body, envelope)
+    else:
+        value, ok = _json(body)
+        if ok and isinstance(value, dict | list):
+            shape = "json"
+            _open(value, envelope, 0)
+        elif re.match(r"\s*(?:<!doctype|<html|<\?xml|<head)", body, re.I):
+            shape = "html"
+            envelope.text = _plain(body)
+        else:
+            shape = "text"
+            last = _last_json_line(body)
+            if last is not None:
+                _open(last, envelope, 0)
+            else:
+                _open(value if ok and isinstance(value, str) else body, envelope, 0)
+    failed = response.status >= 400 or (envelope.is_error and shape in {"json", "stream", "text"})
+    complaints = envelope.complaints or ([Complaint(envelope.text)] if envelope.text else [])
+    return Answer(
+        status=response.status,
+        text=envelope.text,
+        complaints=tuple(complaints) if failed else (),
+        error_type=envelope.error_type,
+        param=envelope.param,
+        code=envelope.code,
+        shape=shape,
+        refused=failed,
+    )
+
+
+def _json(text: str) -> tuple[Any, bool]:
+    try:
+        return json.loads(text), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def _last_json_line(body: str) -> Any:
+    """The error object among lines of JSON."""
+    for line in reversed(body.splitlines()[-50:]):
+        if line.startswith("{"):
+            value, ok = _json(line)
+            if ok and isinstance(value, dict) and ("error" in value or "detail" in value):
+                return value
+    return None
+
+
+def _read_stream(body: str, envelope: _Envelope) -> None:
+    """The error among the events of a stream, if there is one."""
+    event = ""
+    for line in body.splitlines():
+        name, _, value = line.partition(":")
+        if name == "event":
+            event = value.strip()
+        elif name == "data":
+            data, ok = _json(value.strip())
+            if ok and isinstance(data, dict) and (event == "error" or _says_error(data)):
+                _open(data, envelope, 0)
+                envelope.is_error = True
+                return
+            if not ok and event == "error":
+                envelope.text, envelope.is_error = value.strip(), True
+                return
+        elif not line:
+            event = ""
+        elif line.startswith("{"):
+            data, ok = _json(line)
+            if ok and isinstance(data, dict) and _says_error(data):
+                _open(data, envelope, 0)
+                envelope.is_error = True
+                return
+
+
+def _says_error(data: dict[str, Any]) -> bool:
+    return bool(data.get("error")) or data.get("object") == "error" or data.get("type") == "error"
+
+
+def _open(value: Any, envelope: _Envelope, depth: int) -> None:
+    """Take envelopes off until the text is reached."""
+    if depth > MAX_NESTING:
+        return
+    if isinstance(value, str):
+        _read_text(value, envelope, depth)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict) and ("msg" in item or "loc" in item):
+                envelope.complaints.append(_entry(item))
+            elif not envelope.text:
+                _open(item, envelope, depth + 1)
+        if envelope.complaints and not envelope.text:
+            envelope.text = "; ".join(c.message for c in envelope.complaints[:3])
+        envelope.is_error = envelope.is_error or bool(envelope.complaints)
+    elif isinstance(value, dict):
+        _open_object(value, envelope, depth)
+
+
+def _open_object(value: dict[str, Any], envelope: _Envelope, depth: int) -> None:
+    if _says_error(value) or "detail" in value:
+        envelope.is_error = True
+    for name in ("type", "error_type", "err_type"):
+        found = value.get(name)
+        if isinstance(found, str) and found != "error":
+            envelope.error_type = found
+            break
+    param = value.get("param")
+    if isinstance(param, str) and param:
+        envelope.param = param
+    code = value.get("code")
+    if isinstance(code, str | int) and not isinstance(code, bool):
+        envelope.code = str(code)
+    if isinstance(value.get("loc"), list) and "msg" in value:
+        envelope.complaints.append(_entry(value))
+        envelope.text = envelope.text or str(value["msg"])
+        return
+    first = ("error",) if isinstance(value.get("error"), dict | list) else ()
+    for name in (*first, *MESSAGE_KEYS):
+        inner = value.get(name)
+        if inner and isinstance(inner, str | dict | list):
+            _open(inner, envelope, depth + 1)
+            if envelope.text or envelope.complaints:
+                return
+
+
+def _entry(item: dict[str, Any]) -> Complaint:
+    return Complaint(
+        message=str(item.get("msg") or item.get("message") or ""),
+        loc=loc_of(item.get("loc") or ()),
+        type=str(item.get("type") or ""),
+        input=item.get("input"),
+    )
+
+
+def _read_text(text: str, envelope: _Envelope, depth: int) -> None:
+    text = text.strip()
+    inner, ok = _embedded(text)
+    if ok and depth < MAX_NESTING:
+        _open(inner, envelope, depth + 1)
+        if envelope.text:
+            return
+    envelope.text = text
+    for entry in entries_in(text):
+        envelope.complaints.append(_complaint(entry))
+
+
+def _complaint(entry: Entry) -> Complaint:
+    return Complaint(entry.message, entry.loc, entry.type, entry.input, entry.title)
+
+
+def _embedded(text: str) -> tuple[Any, bool]:
+    """JSON that a gateway put into its own message."""
+    start = text.find("{")
+    if start < 0 or not re.search(r"[\"'](?:error|message|detail)[\"']\s*:", text):
+        return None, False
+    for end in (len(text), text.rfind("}") + 1):
+        value, ok = _json(text[start:end])
+        if ok and isinstance(value, dict) and any(key in value for key in MESSAGE_KEYS):
+            return value, True
+    return None, False
+
+
+def _plain(markup: str) -> str:
+    """The readable text of an HTML page."""
+    text = re.sub(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", " ", markup[:200_000], flags=re.S | re.I)
+    title = re.search(r"<title[^>]*>([^<]*)", markup[:200_000], re.I)
+    words = " ".join(html.unescape(text).split())
+    return words or (title[1].strip() if title else "")

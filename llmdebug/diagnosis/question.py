@@ -1,0 +1,78 @@
+"""An exchange taken apart into what the rest of the diagnosis asks about."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from llmdebug.diagnosis.complaint import Answer, read_answer
+from llmdebug.http.exchange import Exchange, Request, header
+
+MAX_BODY = 64_000_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked and answered."""
+
+    request: Request
+    answer: Answer
+    path: str
+    """Path of the URL, without query."""
+    query: tuple[tuple[str, str], ...]
+    body: Any
+    """The parsed JSON body; None where there is none, or it is no JSON."""
+    body_problem: str = ""
+    """Why the body is no JSON, with line and column; empty where it is, or where none was sent."""
+    content_type: str = ""
+    """Media type of the request, lower case, without parameters."""
+
+    @property
+    def method(self) -> str:
+        return self.request.method.upper()
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The keys of the body; empty where it is no object."""
+        return self.body if isinstance(self.body, dict) else {}
+
+
+def ask(exchange: Exchange) -> Question | None:
+    """The question of an exchange; None where nothing was answered."""
+    request, response = exchange.request, exchange.response
+    if response is None:
+        return None
+    try:
+        parts = urlsplit(request.url)
+        path, query = parts.path, tuple(parse_qsl(parts.query, keep_blank_values=True))
+    except ValueError:
+        path, query = request.url, ()
+    content_type = (header(request.headers, "content-type") or "").partition(";")[0].strip().lower()
+    body, problem = parse_body(request.body)
+    return Question(
+        request=request,
+        answer=read_answer(response),
+        path=path or "/",
+        query=query,
+        body=body,
+        body_problem=problem,
+        content_type=content_type,
+    )
+
+
+def parse_body(data: bytes) -> tuple[Any, str]:
+    """The JSON value of a body, and why there is none; NaN and Infinity are taken, as Python servers do."""
+    if not data.strip():
+        return None, ""
+    if len(data) > MAX_BODY:
+        return None, f"the body is larger than {MAX_BODY // 1_000_000} MB"
+    try:
+        return json.loads(data), ""
+    except json.JSONDecodeError as error:
+        return None, f"{error.msg} at line {error.lineno}, column {error.colno}"
+    except UnicodeDecodeError as error:
+        return None, f"byte {error.start} is not UTF-8"
+    except (RecursionError, ValueError) as error:
+        return None, f"{type(error).__name__}: {error}"

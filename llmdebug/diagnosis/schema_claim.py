@@ -1,0 +1,171 @@
+"""Refusals by the schema: from the validation library's error to the declaration in the tree."""
+
+from __future__ import annotations
+
+from llmdebug.diagnosis.complaint import Complaint
+from llmdebug.diagnosis.finding import Finding, Spot, blamed
+from llmdebug.diagnosis.fold import fold
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.kinds import kind_of_schema
+from llmdebug.diagnosis.locate import Declaration, Located, declarations, located
+from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.schema import Problem
+from llmdebug.diagnosis.verdict import Kind
+from llmdebug.index.python.inputs import Inputs, find_handler
+from llmdebug.index.python.types import Object, Type
+
+TAG_STEPS = ("type", "role", "object", "kind", "mode")
+
+
+def folded(ground: Ground | None, registered: Registered | None, question: Question) -> list[Located]:
+    """The located complaints of an answer, unions folded."""
+    found = [located(c, question.body) for c in question.answer.complaints if c.loc or c.type]
+    own: list[Problem] = []
+    if ground and registered:
+        kind = ground.inputs(registered).body
+        own = ground.checker.check(kind, question.body) if kind is not None else []
+    return fold(found, question.body, own)
+
+
+def from_schema(ground: Ground, registered: Registered | None, question: Question, item: Located) -> Finding | None:
+    """The finding for one located complaint of the validation library; None where it is a validator's own text."""
+    kind = kind_of_schema(item.complaint.type)
+    if kind is None or kind == "malformed_json":
+        return None
+    inputs = ground.inputs(registered) if registered else Inputs()
+    if item.place != "body" or _is_parameter(inputs, item):
+        return _parameter(inputs, item, kind, registered)
+    finding = Finding(kind, [blamed(item.pointer, reason(item.complaint, kind), 0.95)])
+    root = _root(ground, inputs, item)
+    if root is None:
+        finding.confidence = 0.3
+        return finding
+    chain = declarations(ground.checker, root, item.pointer, question.body, item.markers)
+    if chain:
+        finding.spots = _spots(chain, item)
+        finding.confidence = 0.95
+    elif isinstance(root, Object) and not item.pointer:
+        model = root.model
+        finding.spots = [
+            Spot(
+                model.path,
+                model.definition.line,
+                model.definition.line,
+                model.name,
+                "declares",
+                0.6,
+                ("the body as a whole",),
+            )
+        ]
+        finding.confidence = 0.6
+    return finding
+
+
+def _root(ground: Ground, inputs: Inputs, item: Located) -> Type | None:
+    """The type that the location starts from: the route's body, or the class that the text names."""
+    title = item.complaint.title.partition("[")[0]
+    if inputs.body is not None and (not title or _names(inputs.body, title) or not title.isidentifier()):
+        return inputs.body
+    if inputs.embedded:
+        first = item.pointer.split("/")[1:2]
+        if first and first[0] in inputs.embedded:
+            return inputs.embedded[first[0]]
+    if title:
+        index = ground.index
+        if not index.classes(title):
+            index.load(index.vote(f"class {title}(", 6))
+        for path, known in index.classes(title):
+            return ground.types.of(path, known.name)
+    return inputs.body
+
+
+def _names(kind: Type, title: str) -> bool:
+    return isinstance(kind, Object) and any(known.name == title for _, known in kind.model.lineage)
+
+
+def _spots(chain: list[Declaration], item: Located) -> list[Spot]:
+    """The declaration of the blamed field first, then those around it."""
+    steps = [s for s in item.pointer.split("/")[1:] if not s.isdigit()]
+    last = chain[-1]
+    order = list(reversed(chain))
+    bad_tag = item.complaint.type in {"literal_error", "enum", "union_tag_invalid"} and steps and steps[-1] in TAG_STEPS
+    if bad_tag and len(chain) > 1 and not item.markers and len(chain) == len(steps):
+        order = list(reversed(chain))
+    found = []
+    for rank, declaration in enumerate(order[:3]):
+        field = declaration.declared.field
+        exact = declaration is last and declaration.declared.field.name in {steps[-1] if steps else "", field.name}
+        found.append(
+            Spot(
+                declaration.declared.path,
+                field.line,
+                field.end_line,
+                f"{declaration.declared.owner}.{field.name}",
+                "declares",
+                max(0.1, (0.97 if exact and rank == 0 else 0.8) - 0.3 * rank),
+                (_reason_of(declaration, item),),
+            )
+        )
+    return found
+
+
+def _reason_of(declaration: Declaration, item: Located) -> str:
+    field = declaration.declared.field
+    if declaration.declared.required and item.complaint.type == "missing":
+        return f"{declaration.declared.owner} declares {field.name} without a default: it is required"
+    return f"{declaration.declared.owner} declares {field.name} as {field.annotation}"
+
+
+def reason(complaint: Complaint, kind: Kind) -> str:
+    """Why a field is blamed, in words."""
+    if kind == "missing_field":
+        return "missing"
+    if kind == "unknown_field":
+        return "no field of this name is taken here"
+    return complaint.message or kind.replace("_", " ")
+
+
+def _is_parameter(inputs: Inputs, item: Located) -> bool:
+    first = item.pointer.split("/")[1:2]
+    return bool(first) and any(p.name == first[0] and p.where in {"form", "query", "path"} for p in inputs.parameters)
+
+
+def _parameter(inputs: Inputs, item: Located, kind: Kind, registered: Registered | None) -> Finding:
+    name = item.pointer.split("/")[1] if "/" in item.pointer else ""
+    finding = Finding(kind, confidence=0.9)
+    known = next(
+        (p for p in inputs.parameters if p.name.replace("_", "-").lower() == name.replace("_", "-").lower()), None
+    )
+    place = item.place if item.place != "body" else "body"
+    if not (known and known.where == "form"):
+        finding.fields = [blamed(item.pointer, reason(item.complaint, kind), 0.9, place)]
+    if known:
+        finding.spots = [
+            Spot(
+                known.path,
+                known.line,
+                known.line,
+                name,
+                "declares",
+                0.95,
+                (f"a {known.where} parameter of the handler",),
+            )
+        ]
+    elif registered:
+        finding.spots = [registration(registered)]
+    return finding
+
+
+def registration(registered: Registered, why: str = "the registration of the path", score: float = 0.7) -> Spot:
+    """The place of a registration."""
+    route = registered.route
+    return Spot(registered.file, route.line, route.end_line, route.handler, "routes", score, (why,))
+
+
+def handler_spot(ground: Ground, registered: Registered, why: str, score: float = 0.7) -> Spot:
+    """The place of the handler, decorators included."""
+    found = find_handler(ground.index, registered.file, registered.route)
+    if found is None or found[0] != registered.file:
+        return registration(registered, why, score)
+    return Spot(registered.file, registered.route.line, found[1].line, found[1].name, "declares", score, (why,))

@@ -1,0 +1,211 @@
+"""Refusals in plain words: from the message to the statement that made it, twins told apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from llmdebug.diagnosis import blame
+from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.kinds import kind_of_text
+from llmdebug.diagnosis.locate import Located
+from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.study import Study
+from llmdebug.diagnosis.template import Match, letters_in, matches, without_wrappers
+from llmdebug.index.build import ASIDE
+
+ALIKE = 0.8
+"""Share of the best match's letters that a twin must explain too."""
+ENOUGH_COVERAGE = 0.4
+"""Below this share of the message explained, a match is crumbs."""
+ENOUGH_LETTERS = 8
+MAX_STUDIED = 10
+MAX_RELATED = 6
+
+LIBRARY_PREFIX = re.compile(r"^(?:Value error, |Assertion failed, |Type error, )")
+ADDED_SUFFIX = re.compile(r"\s*\((?:parameter|param)=[^()]*(?:\([^()]*\)[^()]*)*\)\s*$")
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A rejection that may have spoken, with what speaks for and against it."""
+
+    match: Match
+    score: float
+    why: list[str]
+    near: tuple[str, ...] = ()
+    """Pointers that the guard before it read."""
+    refuted: bool = False
+
+
+def bare(message: str) -> str:
+    """A message without what libraries and wrappers put around it."""
+    return ADDED_SUFFIX.sub("", LIBRARY_PREFIX.sub("", message)).strip()
+
+
+def from_text(
+    ground: Ground, registered: Registered | None, question: Question, message: str, item: Located | None = None
+) -> Finding | None:
+    """The finding for a message; None where the tree has no text that explains enough of it."""
+    text = bare(message)
+    if not text:
+        return None
+    index = ground.index
+    index.load(index.vote(text))
+    found = matches(index, text, index.loaded.values())
+    if not found:
+        return None
+    speaking, wrapping = without_wrappers(found)
+    serving = [m for m in speaking if not ASIDE.search(m.path)] or speaking
+    best = max(serving, key=lambda m: (round(m.coverage, 2) >= ENOUGH_COVERAGE, m.letters))
+    if best.coverage < ENOUGH_COVERAGE or best.letters < ENOUGH_LETTERS and best.letters < letters_in(text):
+        return None
+    alike = [m for m in serving if m.letters >= ALIKE * best.letters and m.coverage >= 0.75 * best.coverage]
+    candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best)
+    return _finding(ground, registered, question, text, item, candidates, [*wrapping, *serving])
+
+
+def _judge(
+    ground: Ground, registered: Registered | None, question: Question, alike: list[Match], best: Match
+) -> list[Candidate]:
+    """The candidates, best first."""
+    study = Study(ground, registered, question)
+    reach = ground.reach(registered) if registered else None
+    candidates = []
+    for match in alike:
+        candidate = Candidate(match, 2.0 * match.letters / best.letters + match.coverage, [])
+        candidate.why.append(f"makes {match.letters} letters of the message")
+        _by_reach(candidate, reach.of(match.path, match.rejection.symbol) if reach else None)
+        _by_model(candidate, ground, registered)
+        _by_status(candidate, question)
+        _by_role(candidate)
+        if registered is not None and len(alike) > 0:
+            _by_guard(candidate, study)
+        if registered is not None:
+            candidate.score += 0.6 * _nearness(registered.file, match.path)
+        candidates.append(candidate)
+    return sorted(candidates, key=lambda c: (-c.score, c.match.path, c.match.rejection.line))
+
+
+def _by_reach(candidate: Candidate, depth: int | None) -> None:
+    if depth is not None:
+        candidate.score += 3.0 - 0.08 * depth
+        candidate.why.append(f"the route reaches it over {depth} call{'s' if depth != 1 else ''}")
+
+
+def _by_model(candidate: Candidate, ground: Ground, registered: Registered | None) -> None:
+    if registered is None:
+        return
+    owner = candidate.match.rejection.symbol.rpartition(".")[0]
+    models = ground.models(registered)
+    if (candidate.match.path, owner) in models:
+        candidate.score += 2.0
+        candidate.why.append(f"{owner} is a model of this route")
+        return
+    if not owner:
+        return
+    facts = ground.index.facts(candidate.match.path)
+    known = next((c for c in facts.classes if c.name == owner), None) if facts else None
+    if known is not None and known.validators and models:
+        candidate.score -= 1.5
+        candidate.why.append(f"{owner} is a model of another route")
+
+
+def _by_status(candidate: Candidate, question: Question) -> None:
+    rejection = candidate.match.rejection
+    if rejection.status is not None:
+        same = rejection.status == question.answer.status
+        candidate.score += 1.0 if same else -1.0
+        candidate.why.append(f"answers with {rejection.status}{'' if same else ', not ' + str(question.answer.status)}")
+    if rejection.param and question.answer.param:
+        same = rejection.param == question.answer.param
+        candidate.score += 1.0 if same else -1.5
+        candidate.why.append(f"blames {rejection.param}")
+
+
+def _by_role(candidate: Candidate) -> None:
+    rejection = candidate.match.rejection
+    candidate.score += {"raises": 0.6, "returns": 0.4, "checks": 0.0, "internal": -2.0}[rejection.role]
+    if ASIDE.search(candidate.match.path):
+        candidate.score -= 4.0
+
+
+def _by_guard(candidate: Candidate, study: Study) -> None:
+    """Hold the guard before a rejection against the request."""
+    rejection = candidate.match.rejection
+    if rejection.role not in {"raises", "returns"} or not rejection.symbol:
+        return
+    outcomes, ended = study.local(candidate.match.path, rejection.symbol)
+    here = [o for o in outcomes if o.path == candidate.match.path and o.line == rejection.line]
+    if here:
+        candidate.near = tuple(sorted(here[0].near))
+        if here[0].certain and here[0].reads - {""}:
+            candidate.score += 2.5
+            candidate.why.append("its condition holds for this request")
+    elif ended and outcomes is not None:
+        candidate.score -= 3.0
+        candidate.refuted = True
+        candidate.why.append("its condition does not hold for this request")
+
+
+def _nearness(one: str, other: str) -> float:
+    """Share of the folders that two files have in common."""
+    left, right = one.split("/")[:-1], other.split("/")[:-1]
+    common = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        common += 1
+    return common / max(len(left), len(right), 1)
+
+
+def _finding(
+    ground: Ground,
+    registered: Registered | None,
+    question: Question,
+    text: str,
+    item: Located | None,
+    candidates: list[Candidate],
+    others: list[Match],
+) -> Finding:
+    first = candidates[0]
+    kind = kind_of_text(text, question.answer.status)
+    inputs = ground.inputs(registered) if registered else None
+    known: set[str] = set()
+    if inputs is not None:
+        body_model = getattr(inputs.body, "model", None)
+        known = set(body_model.fields) if body_model else set()
+        known |= {r.key for r in inputs.reads} | set(inputs.embedded)
+    param = question.answer.param or first.match.rejection.param
+    fields = blame.from_text(text, question, kind, param, known, [p for p in first.near if p])
+    if item is not None and item.pointer:
+        from llmdebug.diagnosis.finding import blamed
+
+        fields = [blamed(item.pointer, "the complaint points here", 0.9), *(f for f in fields if f.pointer != item.pointer)]
+    finding = Finding(kind, fields)
+    shown = candidates[:3]
+    for rank, candidate in enumerate(shown):
+        rejection = candidate.match.rejection
+        role = rejection.role if rejection.role != "internal" else "internal"
+        if rank > 0 and (candidate.refuted or candidate.score < first.score - 4):
+            finding.related.append(_spot(candidate, role, 0.2))
+            continue
+        finding.spots.append(_spot(candidate, role, max(0.1, min(0.98, candidate.match.coverage)) - 0.25 * rank))
+    taken = {(s.file, s.line) for s in [*finding.spots, *finding.related]}
+    for match in others:
+        if len(finding.related) >= MAX_RELATED:
+            break
+        if (match.path, match.rejection.line) not in taken:
+            finding.related.append(_spot(Candidate(match, 0, ["wraps or resembles the message"]), match.rejection.role, 0.1))
+            taken.add((match.path, match.rejection.line))
+    finding.confidence = min(0.95, first.match.coverage)
+    return finding
+
+
+def _spot(candidate: Candidate, role: str, score: float) -> Spot:
+    rejection = candidate.match.rejection
+    return Spot(
+        candidate.match.path, rejection.line, rejection.end_line, rejection.symbol, role, round(max(score, 0.05), 2), tuple(candidate.why)  # type: ignore[arg-type]
+    )

@@ -1,0 +1,146 @@
+"""Validation errors that were printed as text: by pydantic, by FastAPI, as Python literals.
+
+Knows the forms in which these libraries print, never what a particular server says.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import msgspec
+
+MAX_ENTRIES = 400
+MAX_TEXT = 400_000
+
+Loc = tuple[str | int, ...]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One validation error."""
+
+    message: str
+    loc: Loc = ()
+    type: str = ""
+    """pydantic's name for the kind of error, as `missing`; empty where none is given."""
+    input: Any = None
+    """The rejected value where it could be read back."""
+    context: tuple[tuple[str, str], ...] = ()
+    title: str = ""
+    """What was validated, where the text names it."""
+
+
+_HEADER = re.compile(r"(\d+) validation errors? for ([^\n]+)\n")
+_TAIL = re.compile(r"\[type=([\w.]+)(?:, input_value=(.*?))?(?:, input_type=([\w.]+))?\]\s*$", re.S)
+_LITERAL_START = re.compile(r"\{(?=['\"](?:type|loc|msg)['\"]: )")
+_STRING = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+_PIECES = {
+    "type": re.compile(r"['\"]type['\"]: " + _STRING),
+    "loc": re.compile(
+        r"['\"]loc['\"]: (\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\]|" + _STRING + ")"
+    ),
+    "msg": re.compile(r"['\"]msg['\"]: " + _STRING),
+}
+
+
+def entries_in(text: str) -> list[Entry]:
+    """The validation errors printed in a text, in order, each once; empty where there are none."""
+    text = text[:MAX_TEXT]
+    found = _pydantic(text) or _literals(text)
+    seen: dict[tuple[Loc, str, str], Entry] = {}
+    for entry in found:
+        seen.setdefault((entry.loc, entry.type, entry.message), entry)
+    return list(seen.values())[:MAX_ENTRIES]
+
+
+def _pydantic(text: str) -> list[Entry]:
+    """`1 validation error for X`, then a line with the location and an indented one with the message."""
+    found: list[Entry] = []
+    for header in _HEADER.finditer(text):
+        title = header[2].strip()
+        where = ""
+        for line in text[header.end() :].split("\n"):
+            if _HEADER.match(line + "\n"):
+                break
+            if line.startswith("    For further information"):
+                continue
+            tail = _TAIL.search(line)
+            if tail and line.startswith("  "):
+                message = line[: tail.start()].strip()
+                found.append(
+                    Entry(message, loc_of(where), tail[1], _value(tail[2]), title=title),
+                )
+                where = ""
+            elif line and not line.startswith(" "):
+                where = line.strip()
+    return found
+
+
+def _literals(text: str) -> list[Entry]:
+    """Dicts with `type`, `loc` and `msg` printed by Python."""
+    found = []
+    starts = [m.start() for m in _LITERAL_START.finditer(text)][:MAX_ENTRIES]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=False):
+        entry = _literal(text[start:end])
+        if entry:
+            found.append(entry)
+    return found
+
+
+def _literal(text: str) -> Entry | None:
+    pieces: dict[str, Any] = {}
+    for name, pattern in _PIECES.items():
+        match = pattern.search(text)
+        if match:
+            pieces[name] = _value(match[1])
+    if not isinstance(pieces.get("msg"), str):
+        return None
+    given = re.search(r"['\"]input['\"]: (.*)", text, re.S)
+    return Entry(
+        pieces["msg"],
+        loc_of(pieces.get("loc", ())),
+        str(pieces.get("type") or ""),
+        _leading_value(given[1] if given else ""),
+    )
+
+
+def loc_of(value: object) -> Loc:
+    """A location as a tuple, whether it came as a list, a tuple or a dotted text."""
+    if isinstance(value, str):
+        parts = re.findall(r"[^.\[\]]+(?:\[[^\]]*[^\]\d][^\]]*\])*|\d+", value) if "(" not in value else _dotted(value)
+        return tuple(int(part) if part.isdigit() else part for part in parts)
+    if isinstance(value, list | tuple):
+        return tuple(part if isinstance(part, int) and not isinstance(part, bool) else str(part) for part in value)
+    return ()
+
+
+def _dotted(text: str) -> list[str]:
+    """Split at dots that stand outside of brackets."""
+    parts, depth, current = [], 0, ""
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == "." and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+    return [*parts, current]
+
+
+def _value(source: str | None) -> Any:
+    if not source or len(source) > 50_000:
+        return None
+    try:
+        return ast.literal_eval(source)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _leading_value(source: str) -> Any:
+    """The literal at the start of a text that goes on behind it."""
+    for match in re.finditer(r"(?=, '|\}|$)", source[:5_000]):
+        value = _value(source[: match.start()])
+        if value is not None:
+            return value
+    return None
