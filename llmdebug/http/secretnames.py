@@ -28,10 +28,10 @@ _ORDINARY_KEYS = frozenset(
     _words(
         "cache prompt sort primary foreign partition idempotency public routing group json object map dict "
         "row column lookup index config schema property metadata tag label join hash dedup dedupe field "
-        "query order translation message score hot websocket press pressed"
+        "query order translation message score hot socket press pressed"
     )
 )
-"""`cache_key` and its like; `websocket` for Sec-WebSocket-Key."""
+"""`cache_key` and its like; `socket` for Sec-WebSocket-Key."""
 _ORDINARY_TOKENS = frozenset(
     _words(
         "eos bos pad unk sep cls mask stop start end image img audio video special added begin decoder "
