@@ -7,6 +7,7 @@ from typing import TextIO
 import msgspec
 
 from llmdebug.cli.ink import Ink
+from llmdebug.cli.raw_output import write_bytes
 from llmdebug.cli.talk import tell
 from llmdebug.debugger.visible import visible
 from llmdebug.http.exchange import Exchange, Request, Response, StreamEvent
@@ -30,9 +31,7 @@ def print_body(response: Response, stream: TextIO) -> None:
     """The body of an answer whose events were not printed as they came."""
     body = response.body
     if not stream.isatty():
-        stream.flush()
-        stream.buffer.write(body)
-        stream.buffer.flush()
+        write_bytes(stream, body)
         return
     if not body:
         return

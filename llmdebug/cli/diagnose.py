@@ -13,7 +13,7 @@ def command(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE…",
+            metavar="FILE",
             help="HAR files, recordings of llmdebug, or the text of an answer (also as a client prints it: "
             '"Error code: 400 - {…}"); - for stdin.',
             show_default=False,
@@ -23,7 +23,7 @@ def command(
     source: options.Sources,
     request: Annotated[
         str | None,
-        typer.Option("--request", metavar="FILE[#NAME]", help="The request that an answer's text belongs to."),
+        typer.Option("--request", metavar="FILE#NAME", help="The request that an answer's text belongs to."),
     ] = None,
     status: Annotated[
         int | None,

@@ -21,17 +21,14 @@ def diagnose_files(
     """Prints a diagnosis for each exchange, in order; `bare` is what is known of an answer without its request."""
     trees = LinkedTrees(sources)
     code = ExitCode.OK
-    try:
-        for file in files:
-            for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):
-                diagnosis, worse = _diagnosis(item, trees, f"{file}, entry {number}")
-                code = max(code, worse)
-                if as_json:
-                    print_json(diagnosis)
-                else:
-                    _print_report(item, diagnosis, number)
-    finally:
-        trees.save()
+    for file in files:
+        for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):
+            diagnosis, worse = _diagnosis(item, trees, f"{file}, entry {number}")
+            code = max(code, worse)
+            if as_json:
+                print_json(diagnosis)
+            else:
+                _print_report(item, diagnosis, number)
     return code
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from llmdebug.cli.raw_output import write_bytes
+
 
 def json_line(value: Any) -> bytes:
     """One line of UTF-8. What msgspec cannot write (half surrogates, integers beyond 64 bits) Python's json can."""
@@ -19,6 +21,4 @@ def json_line(value: Any) -> bytes:
 
 def print_json(value: Any) -> None:
     """On stdout at once, so that a reader of the pipe has each line as it comes."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(json_line(value))
-    sys.stdout.buffer.flush()
+    write_bytes(sys.stdout, json_line(value))

@@ -10,7 +10,7 @@ from llmdebug.cli import options
 
 
 def command(
-    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="The server.", show_default=False)] = None,
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="The server.", show_default=False)] = None,
     *,
     source: options.Sources,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Requests to begin with.")] = None,

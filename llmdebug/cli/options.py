@@ -9,8 +9,8 @@ import typer
 Reference = Annotated[
     str,
     typer.Argument(
-        metavar="FILE[#NAME]",
-        help="An .http file, - for stdin, and the name or number of its request.",
+        metavar="FILE#NAME",
+        help="An .http file (- for stdin); #NAME or #NUMBER picks one of several requests.",
         show_default=False,
     ),
 ]

@@ -33,17 +33,16 @@ class Printer:
     def answer(self, sent: SentExchange) -> None:
         """All of it but the events; after a failure the request too, so that it is not lost."""
         exchange = self.shown(sent.exchange)
-        tell(f"{exchange.request.method} {exchange.request.url}")
-        response, failure = exchange.response, exchange.failure
-        if response is not None:
-            tell(status_line(exchange))
+        request, response, failure = exchange.request, exchange.response, exchange.failure
+        if response is None:
+            tell(request_text(request))
+        else:
+            tell(f"{request.method} {request.url}\n{status_line(exchange)}")
             if 300 <= response.status < 400:
                 tell(f"(redirects to {header(response.headers, 'Location') or 'nowhere'}: not followed)")
             if not self._as_json and not response.events:
                 print_body(response, sys.stdout)
         if failure is not None:
-            if response is None:
-                tell(request_text(exchange.request))
             say(failure.message)
 
     def warnings(self) -> None:

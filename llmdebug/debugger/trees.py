@@ -33,9 +33,3 @@ class LinkedTrees:
             for index in self._indexes:
                 index.progress, index.cancelled = progress, cancelled
             return diagnose(exchange, self._indexes)
-
-    def save(self) -> None:
-        """Keep what was read of the trees for the next start."""
-        with self._turn:
-            for index in self._indexes:
-                index.save()

@@ -1,0 +1,43 @@
+"""What all tests stand on: nothing of the machine's user is read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from llmdebug.demo.server import DemoServer
+
+_OF_THE_USER = (
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "OPENAI_API_BASE",
+    "LLMDEBUG_DEBUG",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+)
+
+
+@pytest.fixture(scope="session")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache of indexes for all tests."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def apart_from_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache_folder: Path) -> None:
+    monkeypatch.setenv("LLMDEBUG_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("LLMDEBUG_CACHE_DIR", str(cache_folder))
+    for name in _OF_THE_USER:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture(scope="session")
+def nanoserve() -> Iterator[DemoServer]:
+    """The demo's server, running."""
+    with DemoServer() as server:
+        yield server
