@@ -9,8 +9,9 @@ from llmdebug.diagnosis.finding import Finding, Spot
 from llmdebug.diagnosis.ground import Ground, ground_of
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.question import Question, ask
-from llmdebug.diagnosis.route import Registered, Resolution
-from llmdebug.diagnosis.schema_claim import folded, from_schema, handler_spot, registration
+from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.routing_claim import from_router
+from llmdebug.diagnosis.schema_claim import folded, from_schema, handler_spot
 from llmdebug.diagnosis.text_claim import from_text
 from llmdebug.diagnosis.verdict import Diagnosis, Site
 from llmdebug.http.exchange import Exchange
@@ -84,7 +85,7 @@ def look(ground: Ground, question: Question) -> Finding:
     answer = question.answer
     if not answer.refused:
         return Finding("none")
-    routing = _routing(ground, resolution, question)
+    routing = from_router(ground, resolution, question)
     if routing is not None:
         return routing
     for item in folded(ground, registered, question):
@@ -97,17 +98,6 @@ def look(ground: Ground, question: Question) -> Finding:
             return found
     found = from_text(ground, registered, question, answer.text)
     return found or without_tree(question)
-
-
-def _routing(ground: Ground, resolution: Resolution, question: Question) -> Finding | None:
-    """404 and 405 of the router itself."""
-    status, text = question.answer.status, question.answer.text.strip().lower()
-    if status == 405 and not resolution.matches and resolution.other_methods:
-        other = resolution.other_methods[0]
-        return Finding("wrong_method", [], [handler_spot(ground, other, "takes " + ", ".join(other.route.methods))], confidence=0.9)
-    if status == 404 and not resolution.matches and text in {"", "not found", "404: not found", "404 page not found"}:
-        return Finding("no_route", [], [], [registration(n, "the nearest path") for n in resolution.nearest], confidence=0.5)
-    return None
 
 
 def _malformed(ground: Ground, registered: Registered | None, question: Question) -> Finding:

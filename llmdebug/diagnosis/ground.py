@@ -27,6 +27,7 @@ class Ground:
     _inputs: dict[tuple[str, int, str], Inputs] = field(default_factory=dict)
     _reach: dict[tuple[str, int, str, int], Reach] = field(default_factory=dict)
     _models: dict[tuple[str, int, str], dict[Key, Model]] = field(default_factory=dict)
+    _gates: tuple[int, Reach] | None = None
 
     def resolve(self, method: str, path: str) -> Resolution:
         return self.routes.resolve(method, path)
@@ -90,7 +91,13 @@ class Ground:
             roots += [(p, f.name) for p, f in self.index.functions(dependency)[:4]]
         return roots
 
-    def gates(self) -> list[Key]:
+    def gate_reach(self) -> Reach:
+        """The functions that run before each route."""
+        if self._gates is None or self._gates[0] != len(self.index.loaded):
+            self._gates = (len(self.index.loaded), Reach(self.index, self._gate_roots()))
+        return self._gates[1]
+
+    def _gate_roots(self) -> list[Key]:
         """Functions that see each request before its route: middlewares."""
         found: list[Key] = []
         for path in self.index.base():

@@ -28,60 +28,124 @@ SCHEMA_KINDS: dict[str, Kind] = {
     "string_too_short": "out_of_range",
     "string_too_long": "out_of_range",
 }
-WRONG_TYPE = re.compile(
-    r"(_type|_parsing|_from_float|int_from_float|is_instance_of|is_subclass_of|_exact_type|_attributes_type)$"
+WRONG_TYPE = re.compile(r"(?:_type|_parsing|_from_float|is_instance_of|is_subclass_of)$")
+ROUTER_TEXTS = frozenset(
+    {"", "not found", "404: not found", "404 not found", "404 page not found", "method not allowed", "405: method not allowed"}
 )
 
-CUES: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.I))
-    for kind, pattern in (
-        (
-            "context_length",
-            r"context (?:length|window|size)|maximum (?:model|sequence|input) len|max_model_len|longer than the (?:model|context)"
-            r"|too many tokens|exceed\w* .{0,40}(?:context|model len)|prompt is too long|input (?:is )?too long",
-        ),
-        (
-            "model_not_found",
-            r"\bmodel\b.{0,80}(?:does not exist|not found|doesn't exist|not exist|unknown|is not (?:served|loaded|available))"
-            r"|(?:unknown|no such|invalid) model\b|no model (?:named|with)",
-        ),
-        ("payload_too_large", r"(?:payload|entity|body) too large"),
-        ("content_type", r"content.type|media type"),
-        (
-            "malformed_json",
-            r"(?:invalid|malformed|not valid|failed to (?:parse|decode)|cannot (?:parse|decode)) json|json (?:decode|parse|pars\w+) error|jsondecodeerror|not valid json|expecting (?:value|property|',')",
-        ),
-        (
-            "unknown_field",
-            r"unexpected keyword|unknown (?:field|argument|parameter|key)|unrecogni[sz]ed (?:field|argument|parameter|key|request arg)|extra (?:fields|inputs) |not permitted",
-        ),
-        (
-            "conflict",
-            r"mutually exclusive|can(?:not|'t)? (?:be|both)? ?(?:set|specified|used|combined|provided)? ?(?:together|both|at the same time|simultaneously|with)\b"
-            r"|not compatible|incompatible|only one of|at most one|exactly one|both .{1,60} and|\bwhen using\b|only (?:allowed|valid|supported) (?:when|if|with)|conflict|must be (?:set|true|enabled|provided) (?:to \w+ )?(?:when|if|for)"
-            r"|either .{1,60} or .{1,60} (?:not both|but not both)|does not match the number|same (?:length|size) as|(?:requires?|without) .{1,40}(?:to be|being)? ?(?:set|enabled|true)",
-        ),
-        (
-            "unsupported",
-            r"not (?:currently |yet )?(?:been )?(?:support|implement|enabled|configured|available|allowed)|unsupport|does(?:n't| not) support|do(?:n't| not) support|is disabled|isn't supported|not a \w+ model"
-            r"|launch .{0,40}with|start .{0,40}with|please (?:set|enable|use|restart|launch|start).{0,40}--|requires? .{0,30}--\w|no .{1,30} (?:configured|loaded|installed)|is not \w+ enabled",
-        ),
-        (
-            "missing_field",
-            r"\bmissing\b|(?:is|are) required|must be (?:provided|specified|given|set|present)|required (?:field|property|parameter|input|argument)|not (?:be )?provided|must (?:provide|specify|pass|include|contain|have)|no \w+ (?:was |were )?(?:provided|given|specified)|need to (?:provide|specify)|should be provided|field required",
-        ),
-        (
-            "out_of_range",
-            r"must be (?:at least|at most|greater|less|larger|smaller|between|positive|non-?negative|in (?:the )?(?:range|\[|\()|>|<|>=|<=|a? ?finite|no (?:more|less)|within|\d)|out of (?:range|vocab|bounds)|greater than|less than|exceeds?|too (?:large|small|many|long|few|short|big|high|low)|at (?:least|most) \d|maximum|minimum|max allowed|cannot be (?:negative|greater|less|larger)|should be (?:between|greater|less|in|positive|at)|in \[|in the range|non-?negative|up to \d|larger than|smaller than",
-        ),
-        (
-            "wrong_type",
-            r"must be (?:an? )?(?:str\b|string|int\b|integer|number|float|bool|boolean|list|array|dict|object|valid (?:string|integer|number|list|dictionary|boolean)|of type|json)|should be (?:an? )?(?:valid )?(?:str\b|string|int\b|integer|number|float|bool|list|array|dict|object)|expected (?:an? )?(?:str|int|number|bool|list|dict|object|array)|object has no attribute|indices must be|not subscriptable|not iterable|unsupported operand|wrong type|is not (?:an? )?(?:str|int|list|dict|number|object|array|valid \w+ type)|has no len|not supported between instances|must be str",
-        ),
-    )
-)
+PHRASES: dict[Kind, tuple[str, ...]] = {
+    "content_type": (r"content[ -]type header", r"media type", r"content-type"),
+    "payload_too_large": (r"(?:payload|entity|body) (?:is )?too large",),
+    "malformed_json": (
+        r"(?:invalid|malformed|not valid|failed to (?:parse|decode)|cannot (?:parse|decode)|could not (?:parse|decode)) (?:as )?json",
+        r"json (?:decode|decoding|parse|parsing) error",
+        r"jsondecodeerror",
+        r"expecting (?:value|property name|',' delimiter|':' delimiter)",
+        r"unterminated string",
+        r"looking for beginning of",
+        r"(?:body|request) is not valid json",
+    ),
+    "context_length": (
+        r"maximum context",
+        r"context (?:length|window|size) (?:of|is|exceeded|limit)",
+        r"longer than the (?:model|context)",
+        r"too many (?:input |prompt )?tokens",
+        r"exceed\w* .{0,50}context",
+        r"(?:prompt|input) (?:is )?too long",
+        r"tokens? \+ .{0,40}must be",
+        r"must have less than \d+ tokens",
+        r"input tokens?.{0,40}(?:exceed|longer|more than)",
+        r"(?:input|prompt).{0,60}longer than .{0,40}(?:context|maximum|length)",
+        r"(?:token count|tokens).{0,60}exceed\w* .{0,40}(?:model|context|limit|maximum)",
+    ),
+    "model_not_found": (
+        r"\bmodel\b.{0,80}(?:does not exist|not found|doesn't exist|not exist|is not (?:served|loaded|available))",
+        r"(?:unknown|no such) model\b",
+        r"no model (?:named|with|called)",
+    ),
+    "unknown_field": (
+        r"unexpected keyword",
+        r"(?:unknown|unrecogni[sz]ed|unexpected) (?:field|argument|parameter|key|request arg|propert)",
+        r"extra (?:fields|inputs) ",
+        r"is not a (?:known|recogni[sz]ed|valid) (?:field|parameter|argument)",
+    ),
+    "conflict": (
+        r"mutually exclusive",
+        r"can(?:not|'t| not) (?:both )?be (?:set|specified|used|combined|provided|given|passed)?\s*(?:together|both|at the same time|simultaneously)",
+        r"can(?:not|'t| not) (?:be )?(?:used|combined|specified|set|provided|mixed) (?:together )?(?:with|alongside)",
+        r"not compatible|incompatible",
+        r"(?:only|at most|exactly) one (?:kind |type )?of",
+        r"(?:unsupported|not supported|not allowed|not (?:currently )?available|disallowed) (?:together |in combination )?with\b",
+        r"(?:not supported|unsupported|not allowed|not available) (?:in|when|while|for) (?:using |the )?(?:stream|greedy|batch|beam)",
+        r"when using\b",
+        r"(?:only|can only be) (?:be )?(?:defined|set|used|allowed|valid|specified|provided|given) (?:when|if|with|for|together)",
+        r"must be (?:set|true|enabled|provided|specified|used|given|greater|1)\b[^.]{0,40} (?:when|if|for|in order)\b",
+        r"but not both|not both",
+        r"does not match the (?:number|length)|same (?:length|number|size) as|must match the (?:number|length)",
+        r"requires? [`'\"]?\w+[`'\"]? (?:to be )?(?:set|true|enabled|=)",
+        r"you must use .{1,40} when",
+        r"cannot .{1,40} (?:and|while) .{1,40} (?:at the same time|together|simultaneously)",
+    ),
+    "unsupported": (
+        r"not (?:currently |yet )?(?:been )?(?:support|implement|enabled|configured|available|activated)",
+        r"unsupport",
+        r"(?:does|do|is|are)(?:n't| not) (?:currently |yet )?(?:support|enabled|available|implemented)",
+        r"\bis disabled|are disabled|disabled on this",
+        r"not a \w+ model|does not appear to be an? \w+ model",
+        r"--[a-z][\w-]+",
+        r"(?:launch|start|restart|run) (?:the )?server",
+        r"only .{1,60} (?:is|are) (?:currently )?supported",
+        r"only supports? ",
+        r"set only by",
+        r"no .{1,30} (?:configured|loaded|installed)",
+    ),
+    "missing_field": (
+        r"\bmissing\b",
+        r"(?:is|are) required",
+        r"must be (?:provided|specified|given|set|present|supplied|passed)",
+        r"required (?:field|property|parameter|input|argument|key)",
+        r"not (?:be )?(?:provided|specified|given)\b",
+        r"must (?:provide|specify|pass|include|contain|supply)",
+        r"(?:but )?none (?:is|are|was|were) (?:specified|provided|given|set)",
+        r"no \w+ (?:was |were |is )?(?:provided|given|specified|supplied)",
+        r"(?:need|have) to (?:provide|specify|pass)",
+        r"should be (?:provided|specified|given)",
+        r"field required",
+        r"key '\w+' not found",
+        r"at least one of",
+    ),
+    "out_of_range": (
+        r"must be (?:at least|at most|greater|less|larger|smaller|between|positive|(?:a )?non-?negative|>|<|no (?:more|less)|within|in the range)",
+        r"must be in [\[(]",
+        r"must be an? (?:finite|positive|non-?negative)",
+        r"must (?:not )?(?:exceed|contain at (?:least|most))",
+        r"should be (?:between|greater|less|in the range|in [\[(]|positive|at (?:least|most)|non-?negative|within)",
+        r"out[ -]of[ -](?:range|vocab|bounds)",
+        r"(?:greater|less|larger|smaller|more|fewer) than",
+        r"exceed(?:s|ed|ing)?\b",
+        r"too (?:large|small|many|few|short|big|high|low|long)",
+        r"at (?:least|most) \d",
+        r"\bmax(?:imum)? (?:allowed|of|number|value|is)|minimum (?:allowed|of|value|is)|max allowed",
+        r"can(?:not|'t) be (?:negative|greater|less|larger|smaller|zero)",
+        r"negative|up to \d",
+        r"invalid tokens?\b",
+        r"invalid value: integer",
+    ),
+    "wrong_type": (
+        r"must be (?:an? |of type )?(?:valid )?(?:str|string|int|integer|number|float|bool|boolean|list|array|dict|object|json|mapping)s?\b",
+        r"must not be an? (?:str|string|int|integer|number|float|bool|boolean|list|array|dict|object)",
+        r"(?:should be|expected|to be) (?:an? )?(?:valid )?['`\"]?(?:str|string|int|integer|number|float|bool|boolean|list|array|dict|object|sequence|i64|u32|f32|mapping)\b",
+        r"cannot unmarshal|invalid type|wrong type|type mismatch",
+        r"did not match any variant",
+        r"invalid (?:input|message|content) (?:content )?type",
+    ),
+}
+CUES = {kind: re.compile("|".join(phrases), re.I | re.S) for kind, phrases in PHRASES.items()}
+
 RUNTIME_WRONG_TYPE = re.compile(
-    r"object has no attribute|indices must be|not subscriptable|is not iterable|object is not callable|has no len\(\)|not supported between instances|unsupported operand type|object of type|must be real number|expected str|not a mapping|argument of type|unhashable type|object does not support|cannot unpack"
+    r"object has no attribute|indices must be|not subscriptable|is not iterable|object is not callable|has no len\(\)"
+    r"|not supported between instances|unsupported operand type|must be real number|expected str|not a mapping"
+    r"|argument of type|unhashable type|object does not support|cannot unpack"
 )
 
 
@@ -93,10 +157,24 @@ def kind_of_schema(error_type: str) -> Kind | None:
 
 
 def kind_of_text(text: str, status: int = 400) -> Kind:
-    """The kind that a message in plain words speaks of."""
+    """The kind that a message in plain words speaks of; the status decides where it alone does."""
+    if status in (401, 403, 407, 511):
+        return "auth"
+    if status == 413:
+        return "payload_too_large"
+    if status == 415:
+        return "content_type"
+    if status == 405:
+        return "wrong_method"
     if RUNTIME_WRONG_TYPE.search(text):
         return "wrong_type"
-    for kind, pattern in CUES:
+    if re.search(r"invalid (?:host|origin)|unauthori[sz]ed|forbidden|api[ _]key|authenticat", text, re.I):
+        return "auth"
+    for kind, pattern in CUES.items():
         if pattern.search(text):
             return kind
-    return "bad_value" if status in (400, 422) else "other"
+    if status == 501:
+        return "unsupported"
+    if status in (502, 503, 504):
+        return "upstream"
+    return "other" if status >= 500 and not text else "bad_value"

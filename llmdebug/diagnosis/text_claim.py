@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from llmdebug.diagnosis import blame
-from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_text
-from llmdebug.diagnosis.locate import Located
+from llmdebug.diagnosis.locate import Located, has_pointer, value_at
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.template import Match, letters_in, matches, without_wrappers
+from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.build import ASIDE
+from llmdebug.index.python.guards import guards_of, holds
+from llmdebug.index.python.inputs import function_node
+from llmdebug.index.python.names import literal
 
 ALIKE = 0.8
 """Share of the best match's letters that a twin must explain too."""
 ENOUGH_COVERAGE = 0.4
 """Below this share of the message explained, a match is crumbs."""
 ENOUGH_LETTERS = 8
+EMPTY = ("", [], {}, 0)
 MAX_STUDIED = 10
 MAX_RELATED = 6
+GATE_STATUSES = frozenset({400, 401, 403, 404, 413, 415, 421, 429, 503})
 
 LIBRARY_PREFIX = re.compile(r"^(?:Value error, |Assertion failed, |Type error, )")
 ADDED_SUFFIX = re.compile(r"\s*\((?:parameter|param)=[^()]*(?:\([^()]*\)[^()]*)*\)\s*$")
@@ -73,14 +80,18 @@ def _judge(
     """The candidates, best first."""
     study = Study(ground, registered, question)
     reach = ground.reach(registered) if registered else None
+    gates = ground.gate_reach() if question.answer.status in GATE_STATUSES else None
     candidates = []
     for match in alike:
         candidate = Candidate(match, 2.0 * match.letters / best.letters + match.coverage, [])
         candidate.why.append(f"makes {match.letters} letters of the message")
         _by_reach(candidate, reach.of(match.path, match.rejection.symbol) if reach else None)
+        if gates and gates.of(match.path, match.rejection.symbol) is not None:
+            candidate.score += 3.0
+            candidate.why.append("a middleware runs it before each route")
         _by_model(candidate, ground, registered)
         _by_status(candidate, question)
-        _by_role(candidate)
+        _by_role(candidate, _is_async(ground, match))
         if registered is not None and len(alike) > 0:
             _by_guard(candidate, study)
         if registered is not None:
@@ -125,16 +136,28 @@ def _by_status(candidate: Candidate, question: Question) -> None:
         candidate.why.append(f"blames {rejection.param}")
 
 
-def _by_role(candidate: Candidate) -> None:
+def _by_role(candidate: Candidate, is_async: bool) -> None:
     rejection = candidate.match.rejection
+    if is_async:
+        candidate.score += 0.5
     candidate.score += {"raises": 0.6, "returns": 0.4, "checks": 0.0, "internal": -2.0}[rejection.role]
     if ASIDE.search(candidate.match.path):
         candidate.score -= 4.0
 
 
+def _is_async(ground: Ground, match: Match) -> bool:
+    facts = ground.index.facts(match.path)
+    return any(f.is_async for f in facts.functions if f.name == match.rejection.symbol) if facts else False
+
+
 def _by_guard(candidate: Candidate, study: Study) -> None:
     """Hold the guard before a rejection against the request."""
     rejection = candidate.match.rejection
+    if _contradicted(candidate, study):
+        candidate.score -= 3.0
+        candidate.refuted = True
+        candidate.why.append("its condition does not hold for the values in the message")
+        return
     if rejection.role not in {"raises", "returns"} or not rejection.symbol:
         return
     outcomes, ended = study.local(candidate.match.path, rejection.symbol)
@@ -150,6 +173,22 @@ def _by_guard(candidate: Candidate, study: Study) -> None:
         candidate.why.append("its condition does not hold for this request")
 
 
+def _contradicted(candidate: Candidate, study: Study) -> bool:
+    """Whether the values that fill the message's holes say that its guard was not met."""
+    match = candidate.match
+    given: dict[str, object] = {}
+    for name, value in zip(match.template.holes, match.captured, strict=False):
+        if name:
+            try:
+                given[name] = literal(value)
+            except LookupError:
+                given[name] = value
+    if not given:
+        return False
+    node = function_node(study.ground.index.syntax(match.path), match.rejection.symbol)
+    return node is not None and holds(guards_of(node, match.rejection.line), given) is False
+
+
 def _nearness(one: str, other: str) -> float:
     """Share of the folders that two files have in common."""
     left, right = one.split("/")[:-1], other.split("/")[:-1]
@@ -159,6 +198,44 @@ def _nearness(one: str, other: str) -> float:
             break
         common += 1
     return common / max(len(left), len(right), 1)
+
+
+def settle(
+    text: str,
+    question: Question,
+    kind: Kind,
+    param: str | None,
+    known: Iterable[str],
+    near: Sequence[str],
+    captured: Sequence[str],
+    item: Located | None,
+) -> tuple[Kind, list[BlamedField]]:
+    """The kind, and the fields to blame, once the site and its guard are known."""
+    body = question.body
+    fields = blame.from_text(text, question, kind, param, known, [p for p in near if p])
+    if item is not None and item.pointer:
+        fields = [blamed(item.pointer, "the complaint points here", 0.9), *(f for f in fields if f.pointer != item.pointer)]
+    if kind == "auth":
+        return kind, []
+    if kind == "out_of_range" and fields and blame.unsent_budget(text, fields[0].pointer, body):
+        kind = "context_length"
+    prompt = blame.of_prompt(body) if kind == "context_length" else None
+    if prompt:
+        return kind, [blamed(prompt, "the longest text of the request", 0.7), *(f for f in fields if f.pointer != prompt)]
+    media = blame.of_media(body) if kind == "unsupported" and blame.MEDIA.search(text) else None
+    if media:
+        return kind, [blamed(media, "a part that is no text", 0.8), *fields]
+    if fields:
+        first = fields[0]
+        exact = blame.narrowed(first.pointer, near, captured, body)
+        fields[0] = blamed(exact, first.reason, first.confidence, first.place)
+        if kind == "missing_field" and has_pointer(body, first.pointer) and value_at(body, first.pointer) in EMPTY:
+            kind = "bad_value"
+    else:
+        pointer = blame.by_value(captured, body)
+        if pointer:
+            fields = [blamed(pointer, "the text quotes its value", 0.5)]
+    return kind, fields
 
 
 def _finding(
@@ -179,11 +256,7 @@ def _finding(
         known = set(body_model.fields) if body_model else set()
         known |= {r.key for r in inputs.reads} | set(inputs.embedded)
     param = question.answer.param or first.match.rejection.param
-    fields = blame.from_text(text, question, kind, param, known, [p for p in first.near if p])
-    if item is not None and item.pointer:
-        from llmdebug.diagnosis.finding import blamed
-
-        fields = [blamed(item.pointer, "the complaint points here", 0.9), *(f for f in fields if f.pointer != item.pointer)]
+    kind, fields = settle(text, question, kind, param, known, first.near, first.match.captured, item)
     finding = Finding(kind, fields)
     shown = candidates[:3]
     for rank, candidate in enumerate(shown):

@@ -106,6 +106,7 @@ class Function(msgspec.Struct, frozen=True, array_like=True):
     """Last parts of the names that it calls or hands on."""
     decorators: tuple[str, ...] = ()
     returns: str = ""
+    is_async: bool = False
 
 
 class Route(msgspec.Struct, frozen=True, array_like=True):

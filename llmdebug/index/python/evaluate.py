@@ -121,7 +121,7 @@ class Evaluator:
     def _subscript(self, node: ast.Subscript) -> Value:
         owner = self.value(node.value)
         if isinstance(node.slice, ast.Slice):
-            return self._slice(owner, node.slice)
+            return self._sliced(owner, node.slice)
         key = self.value(node.slice)
         reads = join(owner, key)
         if isinstance(owner.value, Instance) and isinstance(key.value, str):
@@ -140,7 +140,7 @@ class Evaluator:
         pointer = f"{owner.pointer}/{step}"
         return Value(made.value, made.reads | {pointer}, pointer)
 
-    def _slice(self, owner: Value, node: ast.Slice) -> Value:
+    def _sliced(self, owner: Value, node: ast.Slice) -> Value:
         ends = [self.value(part) if part is not None else Value(None) for part in (node.lower, node.upper, node.step)]
         reads = join(owner, *ends)
         if not owner.known or not all(e.known for e in ends) or not isinstance(owner.value, str | list | tuple):

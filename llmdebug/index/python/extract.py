@@ -259,6 +259,7 @@ class _Walk:
                 calls=tuple(sorted(inner.calls)),
                 decorators=tuple(dotted(d) for d in node.decorator_list),
                 returns=text(node.returns),
+                is_async=isinstance(node, ast.AsyncFunctionDef),
             )
         )
         scope.calls.add(node.name) if scope.symbol and not scope.class_depth else None

@@ -189,6 +189,9 @@ def texts_in(value: ast.expr, names: Names, depth: int = 0) -> Iterator[Template
                     yield from texts_in(word.value, names, depth + 1)
         case ast.Starred(value=inner) | ast.Await(value=inner) | ast.NamedExpr(value=inner):
             yield from texts_in(inner, names, depth + 1)
+        case ast.BoolOp(values=values):
+            for item in values:
+                yield from texts_in(item, names, depth + 1)
         case ast.IfExp(body=body, orelse=orelse):
             yield from texts_in(body, names, depth + 1)
             yield from texts_in(orelse, names, depth + 1)

@@ -1,0 +1,114 @@
+"""Refusals by the router itself: no such path, another method, or a path that is registered under a condition."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.kinds import ROUTER_TEXTS
+from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.route import Registered, Resolution
+from llmdebug.diagnosis.schema_claim import handler_spot, registration
+from llmdebug.index.python.guards import guards_of
+from llmdebug.index.python.inputs import functions_of
+from llmdebug.index.python.syntax import last_name, text
+
+MAX_HOPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test under which a path is registered."""
+
+    file: str
+    line: int
+    symbol: str
+    test: str
+
+
+def from_router(ground: Ground, resolution: Resolution, question: Question) -> Finding | None:
+    """The finding where the router refused; None where the answer is not the router's."""
+    status, said = question.answer.status, question.answer.text.strip().rstrip(".").lower()
+    if status == 405 and not resolution.matches:
+        return _wrong_method(ground, resolution)
+    if status != 404 or said not in ROUTER_TEXTS:
+        return None
+    if resolution.matches:
+        return _not_registered(ground, resolution.matches[0])
+    if resolution.other_methods:
+        return _wrong_method(ground, resolution)
+    spots = [handler_spot(ground, n, "the nearest path that is registered", 0.6 - 0.1 * i) for i, n in enumerate(resolution.nearest)]
+    return Finding("no_route", [], spots, confidence=0.6 if spots else 0.3)
+
+
+def _wrong_method(ground: Ground, resolution: Resolution) -> Finding:
+    spots = [
+        handler_spot(ground, other, "the path takes " + ", ".join(other.route.methods), 0.9 - 0.1 * i)
+        for i, other in enumerate(resolution.other_methods[:3])
+    ]
+    return Finding("wrong_method", [], spots, confidence=0.9 if spots else 0.3)
+
+
+def _not_registered(ground: Ground, registered: Registered) -> Finding:
+    """The tree has the path, the server that runs has not: the condition of the registration did not hold."""
+    conditions = conditions_of(ground, registered)
+    spots = [
+        Spot(c.file, c.line, c.line, c.symbol, "checks", 0.8 - 0.1 * i, (f"the path is registered only if {c.test[:120]}",))
+        for i, c in enumerate(conditions[:2])
+    ]
+    spots.append(handler_spot(ground, registered, "registers the path", 0.5))
+    notes = [] if conditions else ["the tree registers this path without a condition: what runs may be another version"]
+    return Finding("no_route", [], spots, [registration(registered)], notes=notes, confidence=0.8)
+
+
+def conditions_of(ground: Ground, registered: Registered) -> list[Condition]:
+    """The tests on the way to a registration, the nearest to it first."""
+    found: list[Condition] = []
+    route = registered.route
+    if route.condition:
+        found.append(Condition(registered.file, route.condition_line, route.symbol, route.condition))
+    elif route.symbol:
+        found += _around_calls(ground, route.symbol.rpartition(".")[2], 0)
+    for file, mount in registered.mounts:
+        if mount.condition:
+            found.append(Condition(file, mount.condition_line, mount.symbol, mount.condition))
+        elif mount.symbol:
+            found += _around_calls(ground, mount.symbol.rpartition(".")[2], 0)
+    return found
+
+
+def _around_calls(ground: Ground, name: str, hops: int) -> list[Condition]:
+    """The tests around the calls of a registering function."""
+    if hops > MAX_HOPS:
+        return []
+    for path in ground.index.base():
+        facts = ground.index.loaded.get(path)
+        if facts is None:
+            continue
+        local = {alias for alias, origin in facts.imports if origin.rpartition(".")[2] == name} | {name}
+        for function in facts.functions:
+            called = local & set(function.calls)
+            if not called or function.name.rpartition(".")[2] == name:
+                continue
+            condition = _guard_of_call(ground, path, function.name, called)
+            if condition is not None:
+                return [condition]
+            further = _around_calls(ground, function.name.rpartition(".")[2], hops + 1)
+            if further:
+                return further
+    return []
+
+
+def _guard_of_call(ground: Ground, path: str, symbol: str, names: set[str]) -> Condition | None:
+    module = ground.index.syntax(path)
+    node = next((n for s, n in functions_of(module) if s == symbol), None) if module else None
+    if node is None:
+        return None
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and last_name(call) in names:
+            guards = guards_of(node, call.lineno)
+            if guards:
+                return Condition(path, guards[-1].line, symbol, text(guards[-1].test))
+    return None
