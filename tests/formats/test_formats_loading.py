@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmdebug.formats.errors import FormatError
+from llmdebug.formats.jsonlines import (
+    NoteRecord,
+    Record,
+    RecordError,
+    RequestRecord,
+    answer_record,
+    decode_record,
+    encode_record,
+    exchange_of,
+    written_request,
+)
+from llmdebug.formats.loading import load_exchanges
+from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
+
+STREAMED = Exchange(
+    request=Request(method="POST", url="http://h/", headers=(("a", "1"), ("A", "2")), body=b"\xff"),
+    response=Response(
+        status=200,
+        headers=(("Content-Type", "text/event-stream"),),
+        body="data: é\n\ndata: b".encode(),
+        events=(StreamEvent(data="é", at=0.5), StreamEvent(data="b", at=1.25)),
+    ),
+    failure=Failure(kind="total_timeout", message="Too slow."),
+    timing=Timing(started_at=7.0, connect=0.1, first_byte=0.2, end=1.25),
+)
+SENT = Exchange(request=Request(method="GET", url="http://h/", headers=(("Host", "h"),)), timing=Timing(started_at=8.0))
+
+
+def lines(*records: Record) -> bytes:
+    return b"".join(encode_record(record) for record in records)
+
+
+def recorded() -> bytes:
+    written = written_request(STREAMED.request)
+    asked = written_request(Request(method="GET", url="http://u@h/"))
+    return lines(
+        RequestRecord(id="1", at=7.0, request=written),
+        RequestRecord(id="2", at=8.0, request=asked),
+        answer_record("2", SENT, asked),
+        NoteRecord(id="1", name="diagnosis", at=9.0, value={"x": 2**70}),
+        answer_record("1", STREAMED, written),
+    )
+
+
+def test_a_recording_gives_its_exchanges_in_the_order_of_the_requests(tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    file.write_bytes(recorded())
+    assert load_exchanges(file) == [STREAMED, SENT]
+    assert load_exchanges(b"\n" + recorded()) == [STREAMED, SENT]
+
+
+def test_a_request_without_an_answer_stands_alone() -> None:
+    record = RequestRecord(id="1", at=7.0, request=written_request(STREAMED.request))
+    assert exchange_of(record, None) == Exchange(request=STREAMED.request, timing=Timing(started_at=7.0))
+
+
+def test_a_torn_last_line_is_left_out_and_a_bad_one_named() -> None:
+    assert load_exchanges(recorded() + b'{"record":"ans') == [STREAMED, SENT]
+    with pytest.raises(FormatError) as caught:
+        load_exchanges(recorded() + b'{"record":"ans\n' + recorded())
+    assert caught.value.line == 6
+
+
+@pytest.mark.parametrize(("data", "told"), [(b" \n", "empty"), (b"hello", "neither"), (b"{}", "/log/entries")])
+def test_files_that_are_neither(data: bytes, told: str) -> None:
+    with pytest.raises(FormatError, match=told):
+        load_exchanges(data)
+
+
+def test_text_that_json_cannot_hold_is_kept_as_far_as_it_can_be() -> None:
+    exchange = Exchange(
+        request=Request(method="GET", url="http://h/\ud800", headers=(("a", "\ud800"),)),
+        response=Response(status=200, reason="\ud800"),
+    )
+    written = written_request(exchange.request)
+    records = lines(RequestRecord(id="1", at=1.0, request=written), answer_record("1", exchange, written))
+    [read] = load_exchanges(records)
+    assert read.request.url == "http://h/?"
+    assert read.response is not None and read.response.reason == "?"
+
+
+@given(st.binary(max_size=80))
+def test_any_line_is_a_record_or_an_error(line: bytes) -> None:
+    try:
+        decode_record(line)
+    except RecordError as error:
+        assert str(error)
+
+
+@given(st.binary(max_size=60))
+def test_bodies_come_back_byte_for_byte(body: bytes) -> None:
+    request = Request(method="POST", url="http://h/", body=body)
+    record = decode_record(encode_record(RequestRecord(id="1", at=0.0, request=written_request(request))))
+    assert isinstance(record, RequestRecord)
+    assert exchange_of(record, None).request == request
+
+
+def test_deep_nesting_in_a_line_is_an_error() -> None:
+    with pytest.raises(RecordError):
+        decode_record(b'{"record":"note","id":"1","name":"n","at":1,"value":' + b"[" * 100_000)
