@@ -21,10 +21,18 @@ class HistoryError(Exception):
 def state_folder() -> Path:
     """LLMDEBUG_STATE_DIR, else the user's state folder; created, for the user alone. Raises HistoryError."""
     named = os.environ.get(STATE_VARIABLE)
-    folder = Path(named) if named else platformdirs.user_state_path("llmdebug")
-    if not named and not folder.is_absolute():
+    return created(Path(named) if named else _users_folder())
+
+
+def _users_folder() -> Path:
+    """Without a home folder platformdirs raises, or in older versions gives a relative path."""
+    try:
+        folder = platformdirs.user_state_path("llmdebug")
+    except RuntimeError:
+        folder = Path()
+    if not folder.is_absolute():
         raise HistoryError(f"There is no home folder to keep a history in: set {STATE_VARIABLE}.")
-    return created(folder)
+    return folder
 
 
 def created(folder: Path) -> Path:

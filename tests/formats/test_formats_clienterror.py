@@ -27,7 +27,7 @@ BODY = {"object": "error", "message": 'it\'s "bad"', "code": 400, "param": None,
         repr(json.dumps(BODY).encode()),
         f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n\r\n{json.dumps(BODY)}",
         f"HTTP/1.1 100 Continue\n\nHTTP/2 400\ncontent-type: application/json\n\n{json.dumps(BODY)}\n",
-        f"* Connected to h\n> POST / HTTP/1.1\n>\n< HTTP/1.1 400 Bad Request\n< a: b\n<\n{json.dumps(BODY)}\n* left intact",
+        f"* Connected\n> POST / HTTP/1.1\n>\n< HTTP/1.1 400 Bad Request\n< a: b\n<\n{json.dumps(BODY)}\n* left intact",
     ],
 )
 def test_the_body_is_json_again(text: str) -> None:
