@@ -31,7 +31,7 @@ def remember(base_url: str, paths: Sequence[str | Path]) -> None:
     key = _key(base_url)
     found = tuple(str(Path(path).expanduser().absolute()) for path in paths)
     known = _read()
-    if known.get(key) == found:
+    if [*known.items()][-1:] == [(key, found)]:
         return
     known.pop(key, None)
     latest = dict([*known.items(), (key, found)][-MAX_SERVERS:])
