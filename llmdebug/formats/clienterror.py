@@ -149,7 +149,9 @@ def _first_body(text: str) -> bytes | None:
 def _balanced_end(text: str) -> int | None:
     """Where the bracket that a text begins with is closed, strings in either quote passed over."""
     depth = 0
-    for match in re.finditer(r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[\[{(]|[\]})]""", text, re.DOTALL):
+    for match in re.finditer(
+        r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{(]|[\]})]""", text, re.DOTALL
+    ):
         token = match[0]
         if token in ("[", "{", "("):
             depth += 1

@@ -15,13 +15,13 @@ from pathlib import Path
 import msgspec
 
 from llmdebug.formats.errors import FormatError, decode_text, read_file
-from llmdebug.formats.http_lines import Block, BodyPart, blocks_of
+from llmdebug.formats.http_lines import Block, BodyPart, blocks_of, without_version
 from llmdebug.formats.variables import Definition, Variables
 from llmdebug.http.baseurl import is_absolute, join
 from llmdebug.http.exchange import Headers, Request, header
 
 _MAX_FILE_BYTES = 256 * 1024 * 1024
-_REQUEST_LINE = re.compile(r"(?:(?P<method>[A-Za-z-]+)[ \t]+)?(?P<url>\S.*?)(?:[ \t]+HTTP/\d(?:\.\d)?)?[ \t]*")
+_METHOD = re.compile(r"[A-Za-z-]+")
 
 
 class HttpFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,13 +70,11 @@ class HttpFile(msgspec.Struct, frozen=True, kw_only=True):
     def _filled(self, block: Block) -> Request:
         variables = Variables(self.definitions, self.given, self.environment, self.path, self.folder)
         line = variables.filled(block.request_line, block.line)
-        match = _REQUEST_LINE.fullmatch(line)
-        if match is None:
-            raise FormatError(self.path, f"{line!r} is no request line: write METHOD URL.", line=block.line)
+        method, url = _method_and_url(line)
         headers = tuple((variables.filled(name, at), variables.filled(value, at)) for name, value, at in block.headers)
-        url, headers = self._address(match["url"] + variables.filled(block.query, block.line), headers, block)
+        url, headers = self._address(url + variables.filled(block.query, block.line), headers, block)
         return Request(
-            method=(match["method"] or "GET").upper(),
+            method=method,
             url=url,
             headers=headers,
             body=self._body(block.body, headers, variables),
@@ -127,6 +125,15 @@ class HttpFile(msgspec.Struct, frozen=True, kw_only=True):
             return read_file(found, _MAX_FILE_BYTES)
         except FormatError as error:
             raise FormatError(self.path, f"{name} cannot be included. {error.message}", line=line) from None
+
+
+def _method_and_url(line: str) -> tuple[str, str]:
+    """A line that is only a URL is a GET."""
+    text = without_version(line.strip())
+    words = text.split(None, 1)
+    if len(words) == 2 and _METHOD.fullmatch(words[0]):
+        return words[0].upper(), words[1]
+    return "GET", text
 
 
 def read_http_file(

@@ -15,6 +15,7 @@ _COMMENT = re.compile(r"[ \t]*(?:#|//)(.*)")
 _NAME = re.compile(r"[ \t]*@name[ \t]*[= \t][ \t]*(\S.*)")
 _HEADER = re.compile(r"([^\s:]+)[ \t]*:[ \t]*(.*)")
 _INCLUDE = re.compile(r"<(?:(@)\S*)?[ \t]+(?!\{%)(\S.*)")
+_VERSION = re.compile(r"HTTP/\d(?:\.\d)?")
 _SCRIPT = re.compile(r"[<>][ \t]*\{%")
 _RESPONSE_FILE = re.compile(r"(?:>>!?|<>)[ \t]+\S|>[ \t]+\S+\.js\b")
 
@@ -106,7 +107,7 @@ class _Sorter:
             text = line[1].strip()
             if not text.startswith(("?", "&")):
                 break
-            pieces.append(re.sub(r"[ \t]+HTTP/\d(?:\.\d)?$", "", text))
+            pieces.append(without_version(text))
             lines.take()
         return "".join(pieces)
 
@@ -160,6 +161,12 @@ class _Sorter:
             if lines.next() is None:
                 raise FormatError(self._path, "The script is not closed with %}.", line=number)
             text = lines.take()[1]
+
+
+def without_version(line: str) -> str:
+    """A request line, or the last line of its query, without the `HTTP/1.1` at its end."""
+    words = line.rsplit(None, 1)
+    return words[0] if len(words) == 2 and _VERSION.fullmatch(words[1]) else line
 
 
 def blocks_of(text: str, path: str) -> tuple[tuple[Block, ...], tuple[Definition, ...], tuple[str, ...]]:

@@ -19,7 +19,7 @@ from llmdebug.http.secretnames import is_secret_field, is_secret_header, is_secr
 Lookup = Callable[[str], str | None]
 
 _PLACEHOLDER = re.compile(r"\{\{secret:([A-Za-z0-9_.-]+)\}\}")
-_FIELD = re.compile(rb'"([^"\\\x00-\x1f]{1,200})"(\s*:\s*)"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_FIELD = re.compile(rb'"([^"\\\x00-\x1f]{1,200})"(\s*:\s*)"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 _AUTH_SCHEME = re.compile(r"(Bearer|Basic|Token|Digest|ApiKey|Key)\s+(?=\S)", re.IGNORECASE)
 _USERINFO = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#@]*(?:@[^/?#@]*)*)@", re.IGNORECASE)
 _SHORTEST_ECHO = 8

@@ -17,6 +17,7 @@ import msgspec
 
 from llmdebug import __version__
 from llmdebug.http.exchange import FailureKind, Headers, Request, header
+from llmdebug.http.secrets import redact_url
 
 _URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)", re.IGNORECASE)
 _METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -65,7 +66,9 @@ def prepare(request: Request) -> WireRequest:
         raise UnsendableError("bad_request", f"The method {request.method!r} is no HTTP method.")
     match = _URL.match(request.url.strip())
     if match is None:
-        raise UnsendableError("bad_url", f"{request.url!r} is no http:// or https:// address: give the whole URL.")
+        raise UnsendableError(
+            "bad_url", f"{redact_url(request.url)!r} is no http:// or https:// address: give the whole URL."
+        )
     userinfo, _, host_and_port = match["authority"].rpartition("@")
     address = _address(match["scheme"].lower(), host_and_port)
     target = match["target"] if match["target"].startswith("/") else "/" + match["target"]
@@ -99,12 +102,12 @@ def _address(scheme: str, host_and_port: str) -> httpx.URL:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    raw = match[0].encode("utf-8", "surrogateescape" if _is_escaped_bytes(match[0]) else "replace")
+    """Percent escapes of what may not stand in a request line; bytes of the command line stay these bytes."""
+    try:
+        raw = match[0].encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raw = match[0].encode("utf-8", "replace")
     return "".join(f"%{byte:02X}" for byte in raw)
-
-
-def _is_escaped_bytes(text: str) -> bool:
-    return any("\udc80" <= letter <= "\udcff" for letter in text)
 
 
 def _checked(headers: Headers) -> Headers:
@@ -136,7 +139,7 @@ def _completed(headers: Headers, request: Request, netloc: str, userinfo: str) -
     added = [item for item in _ALWAYS_STATED if header(rest, item[0]) is None]
     if userinfo and header(rest, "Authorization") is None:
         user, _, password = userinfo.partition(":")
-        pair = f"{unquote(user)}:{unquote(password)}".encode()
+        pair = f"{unquote(user)}:{unquote(password)}".encode("utf-8", "replace")
         added.append(("Authorization", "Basic " + base64.b64encode(pair).decode("ascii")))
     return host + rest + tuple(added)
 

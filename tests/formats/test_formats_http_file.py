@@ -150,6 +150,18 @@ def test_addresses_without_a_server() -> None:
     assert parsed("localhost:8000/v1/models").request().url == "http://localhost:8000/v1/models"
 
 
+def test_request_lines() -> None:
+    lines = {
+        "get\thttp://h/\tHTTP/1.1": ("GET", "http://h/"),
+        "  POST   http://h/a b  HTTP/2": ("POST", "http://h/a b"),
+        "http://h/ HTTP/1.1": ("GET", "http://h/"),
+        "http://h/x y": ("GET", "http://h/x y"),
+    }
+    for line, expected in lines.items():
+        request = parsed(line).request()
+        assert (request.method, request.url) == expected
+
+
 def test_line_ends_and_forms() -> None:
     file = parsed("POST http://h/\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\na=1\r\n&b=2\r\n\r\n")
     assert file.request().body == b"a=1&b=2"
