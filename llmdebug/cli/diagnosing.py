@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from llmdebug.cli.exit_codes import ExitCode
+from llmdebug.cli.guard import DEBUG_VARIABLE
 from llmdebug.cli.json_line import print_json
-from llmdebug.cli.recorded import BareAnswer, Broken, recorded
+from llmdebug.cli.recorded import BareAnswer, recorded
 from llmdebug.cli.talk import say
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.formats.errors import FormatError
 from llmdebug.http.exchange import Exchange
 from llmdebug.http.secrets import redact_exchange
 
@@ -32,22 +35,24 @@ def diagnose_files(
     return code
 
 
-def _diagnosis(item: Exchange | Broken, trees: LinkedTrees, where: str) -> tuple[Diagnosis, ExitCode]:
+def _diagnosis(item: Exchange | FormatError, trees: LinkedTrees, where: str) -> tuple[Diagnosis, ExitCode]:
     """Every entry gets a diagnosis, also one that cannot be read or that brings llmdebug down."""
-    if isinstance(item, Broken):
-        say(f"{where}: {item.message}")
+    if isinstance(item, FormatError):
+        say(str(item))
         return Diagnosis(summary=f"The entry cannot be read: {item.message}", kind="other"), ExitCode.USAGE
     try:
         return trees.diagnose(redact_exchange(item)[0]), ExitCode.OK
     except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
         told = f"{type(error).__name__}: {error}"
         say(f"{where}: an error of llmdebug itself: {told}")
         return Diagnosis(summary=f"llmdebug failed on this exchange: {told}", kind="other"), ExitCode.BUG
 
 
-def _print_report(item: Exchange | Broken, diagnosis: Diagnosis, number: int) -> None:
+def _print_report(item: Exchange | FormatError, diagnosis: Diagnosis, number: int) -> None:
     from llmdebug.cli.report import headline, report
 
     blank = "\n" if number > 1 else ""
-    title = "" if isinstance(item, Broken) else headline(item, sys.stdout) + "\n"
+    title = "" if isinstance(item, FormatError) else headline(item, sys.stdout) + "\n"
     sys.stdout.write(blank + title + report(diagnosis, sys.stdout))

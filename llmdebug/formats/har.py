@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -70,11 +70,25 @@ def read_har(source: str | Path | bytes) -> list[HarEntry]:
 
 
 def entries_of(document: Any, path: str) -> list[HarEntry]:
-    """The entries of a HAR file's JSON value."""
+    """The entries of a HAR file's JSON value. Raises FormatError."""
+    entries = []
+    for entry in each_entry(document, path):
+        if isinstance(entry, FormatError):
+            raise entry
+        entries.append(entry)
+    return entries
+
+
+def each_entry(document: Any, path: str) -> Iterator[HarEntry | FormatError]:
+    """As entries_of(), but an entry that cannot be read is given as its error and the rest follows."""
     entries = _object(_object(document).get("log")).get("entries")
     if not isinstance(entries, list):
         raise FormatError(path, "This is no HAR file: it has no list at /log/entries.")
-    return [_entry(entry, number, path) for number, entry in enumerate(entries, start=1)]
+    for number, entry in enumerate(entries, start=1):
+        try:
+            yield _entry(entry, number, path)
+        except FormatError as error:
+            yield error
 
 
 def write_har(exchanges: Iterable[Exchange | HarEntry], *, keep_secrets: bool = False) -> bytes:

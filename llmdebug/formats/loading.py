@@ -24,7 +24,7 @@ def load_exchanges(source: str | Path | bytes) -> list[Exchange]:
     data = source if isinstance(source, bytes) else read_file(source, MAX_HAR_BYTES)
     if not data.strip():
         raise FormatError(path, "The file is empty.")
-    if _is_recording(data):
+    if is_recording(data):
         return _recorded(data, path)
     try:
         document = parse_json(data).value
@@ -34,7 +34,8 @@ def load_exchanges(source: str | Path | bytes) -> list[Exchange]:
     return [entry.exchange for entry in entries_of(document, path)]
 
 
-def _is_recording(data: bytes) -> bool:
+def is_recording(data: bytes) -> bool:
+    """Whether a file's bytes begin as a recording of llmdebug."""
     first = data.lstrip().partition(b"\n")[0]
     try:
         decode_record(first)
