@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -82,6 +83,8 @@ class History:
         """Byte offsets of the lines that the last read passed over."""
         self._secrets: dict[str, str] = dict(known_secrets or {})
         self._written: dict[str, WrittenRequest] = {}
+        self._lock = threading.Lock()
+        """Between threads; the lock on the file holds between processes only."""
         self._number = self._open()
 
     def close(self) -> None:
@@ -181,6 +184,10 @@ class History:
             line = encode_record(record)
         except RecordError as error:
             raise HistoryError(f"This cannot be kept in the history: {error}.") from error
+        with self._lock:
+            self._append_line(line)
+
+    def _append_line(self, line: bytes) -> None:
         if self._number == -1:
             raise HistoryError(f"The history {self.path} is closed.")
         try:

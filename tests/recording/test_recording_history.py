@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,14 @@ def test_two_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         assert history.damaged == ()
     assert len(recorded) == 60
     assert all(item.answered for item in recorded)
+
+
+def test_threads_of_one_process_lose_nothing(tmp_path: Path) -> None:
+    with History(tmp_path) as history:
+        with ThreadPoolExecutor(4) as pool:
+            ids = list(pool.map(history.record, [answered(request(bytes([n]) * 5000)) for n in range(40)]))
+        assert sorted(recorded.id for recorded in history if recorded.answered) == sorted(ids)
+        assert history.damaged == ()
 
 
 def test_a_full_disk_is_told_and_loses_nothing_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
