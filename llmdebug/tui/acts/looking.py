@@ -1,0 +1,154 @@
+"""Looking at source, help and commands; the source that is linked; the theme; and leaving."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from llmdebug.tui.acts import remedies
+from llmdebug.tui.acts.drafting import keep_now
+from llmdebug.tui.editor import NoEditorError, editor_arguments, editor_words
+from llmdebug.tui.panes.bars import Question
+from llmdebug.tui.theme import ThemeError
+
+if TYPE_CHECKING:
+    from llmdebug.diagnosis.verdict import Site
+    from llmdebug.source.tree import Tree
+    from llmdebug.tui.app import DebuggerApp
+    from llmdebug.tui.screens.main import MainScreen
+
+
+def tree_of(screen: MainScreen, site: Site) -> Tree | None:
+    """The linked tree that a site lies in."""
+    trees = screen.session.trees.trees if screen.session is not None else ()
+    named = [tree for tree in trees if not site.tree or tree.name == site.tree]
+    return next((tree for tree in named if tree.read(site.file) is not None), None)
+
+
+def open_source(screen: MainScreen) -> None:
+    """The user's editor at the line; the app's own view where there is no editor."""
+    site = screen.diagnosis.site
+    tree = tree_of(screen, site) if site is not None else None
+    if site is None or tree is None:
+        screen.tell("The file of this place cannot be read any more.", "warning")
+        return
+    try:
+        words = editor_words(os.environ, screen.editor_command)
+    except NoEditorError as error:
+        view_source(screen)
+        screen.tell(f"{error} The source is shown here instead.", "warning")
+        return
+    arguments = editor_arguments(words, str(tree.root / site.file), site.line)
+    try:
+        status = run_editor(screen, arguments)
+    except OSError as error:
+        screen.tell(f"{words[0]} could not be started: {error.strerror}. v shows the source here.", "error")
+        return
+    if status != 0:
+        screen.tell(f"{words[0]} ended with status {status}.", "warning")
+
+
+def run_editor(screen: MainScreen, arguments: Sequence[str]) -> int:
+    """Gives the terminal to a program until it ends. Raises OSError where it cannot be started."""
+    from textual.app import SuspendNotSupported
+
+    try:
+        with screen.app.suspend():
+            return subprocess.run(arguments, check=False).returncode
+    except SuspendNotSupported:
+        return subprocess.run(arguments, check=False, stdin=subprocess.DEVNULL, capture_output=True).returncode
+
+
+def view_source(screen: MainScreen) -> None:
+    """The file at the line, here."""
+    from llmdebug.tui.screens.source import SourceScreen
+
+    site = screen.diagnosis.site
+    tree = tree_of(screen, site) if site is not None else None
+    data = tree.read(site.file) if site is not None and tree is not None else None
+    if site is None or data is None:
+        screen.tell("The file of this place cannot be read any more.", "warning")
+        return
+    screen.app.push_screen(SourceScreen(screen, site, data))
+
+
+def view_here(screen: MainScreen) -> None:
+    """What the cursor stands on: its source, or its remedy put in place."""
+    target = screen.diagnosis.target
+    if target is not None and target.kind == "remedy":
+        remedies.apply(screen, target.index)
+    elif screen.diagnosis.site is not None:
+        view_source(screen)
+
+
+def link_source(screen: MainScreen) -> None:
+    """Asks for a folder and links it."""
+
+    def chosen(path: str) -> None:
+        if path.strip():
+            screen.start(_link(screen, os.path.expanduser(path.strip())))
+
+    trees = screen.session.trees.trees if screen.session is not None else ()
+    screen.ask(Question("folder of the server's source", str(trees[0].root) if trees else "", chosen))
+
+
+async def _link(screen: MainScreen, path: str) -> None:
+    from llmdebug.debugger.session import Finding, SentExchange
+    from llmdebug.source.tree import TreeError
+    from llmdebug.tui.acts.sending import diagnose
+
+    session, entry = screen.session, screen.entry
+    if session is None:
+        screen.tell("The debugger is still being loaded: try again in a moment.", "warning")
+        return
+    try:
+        await asyncio.to_thread(session.link, [path])
+    except TreeError as error:
+        screen.tell(str(error), "error")
+        return
+    screen.tell(f"Linked {path}.", "ok")
+    screen.show_entry()
+    if entry is not None and entry.finding is not None and not entry.diagnosing:
+        finding = cast(Finding, entry.finding)
+        await diagnose(screen, session, entry, SentExchange(id=finding.id, exchange=finding.exchange))
+
+
+def trail(screen: MainScreen) -> None:
+    screen.diagnosis.trail = not screen.diagnosis.trail
+    screen.diagnosis.rebuild(home=True)
+
+
+def theme(screen: MainScreen) -> None:
+    app = cast("DebuggerApp", screen.app)
+    try:
+        name = app.next_theme()
+    except ThemeError as error:
+        screen.tell(str(error), "error")
+        return
+    screen.tell(f"Theme {name}; to keep it: theme = \"{name}\" in the config file.")
+
+
+def help_(screen: MainScreen) -> None:
+    from llmdebug.tui.screens.help import HelpScreen
+
+    screen.app.push_screen(HelpScreen(screen))
+
+
+def palette(screen: MainScreen) -> None:
+    from llmdebug.tui.screens.palette import PaletteScreen
+
+    screen.app.push_screen(PaletteScreen(screen))
+
+
+def redraw(screen: MainScreen) -> None:
+    screen.refresh(layout=True)
+    for pane in screen.panes.values():
+        pane.refresh()
+
+
+def quit_(screen: MainScreen) -> None:
+    keep_now(screen)
+    screen.app.exit(0)

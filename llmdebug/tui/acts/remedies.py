@@ -1,0 +1,73 @@
+"""Putting a remedy in place of the request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from llmdebug.http.exchange import Request
+from llmdebug.http.secrets import redact
+from llmdebug.tui.worksheet import Applied, Entry
+
+if TYPE_CHECKING:
+    from llmdebug.debugger.session import Finding
+    from llmdebug.tui.screens.main import MainScreen
+
+
+def apply(screen: MainScreen, number: int) -> None:
+    """The remedy's request stands in the request pane from now on; nothing is sent yet."""
+    from llmdebug.debugger.session import SessionError
+
+    entry, session = screen.entry, screen.session
+    if entry is None or session is None or entry.finding is None or entry.diagnosis is None:
+        return
+    finding = cast("Finding", entry.finding)
+    try:
+        requests = [shown_request(screen, request) for request in session.apply(finding, number)]
+    except SessionError as error:
+        screen.tell(str(error), "warning")
+        return
+    title = entry.diagnosis.remedies[number - 1].title
+    applied = Applied(number=number, title=title, finding=finding, request=requests[0])
+    if len(requests) == 1:
+        entry.request, entry.applied = requests[0], applied
+    else:
+        entry = _fan_out(screen, entry, requests, applied)
+    screen.show_entry(home=True)
+    send_key = screen.keymap.shown(screen.keymap.command("s", "request") or _send())
+    many = f" It takes {len(requests)} requests, which go out one after the other." if len(requests) > 1 else ""
+    screen.tell(f"Remedy {number}: {title}. Press {send_key} to send it.{many}")
+
+
+def _send() -> object:
+    from llmdebug.tui.commands import BY_NAME
+
+    return BY_NAME["send"]
+
+
+def _fan_out(screen: MainScreen, entry: Entry, requests: list[Request], applied: Applied) -> Entry:
+    """A remedy of several requests: an entry for each, behind the one it replaces."""
+    entries = []
+    for place, request in enumerate(requests, start=1):
+        named = msgspec.structs.replace(request, name=f"{entry.name} ({place}/{len(requests)})")
+        made = screen.worksheet.insert_after_current(named)
+        made.finding, made.diagnosis = entry.finding, entry.diagnosis
+        entries.append(made)
+    for one, following in zip(entries, entries[1:], strict=False):
+        one.next_of_fan_out = following
+    first = entries[0]
+    first.applied = Applied(
+        number=applied.number, title=applied.title, finding=applied.finding, request=first.request
+    )
+    screen.worksheet.go(screen.worksheet.index_of(first))
+    return first
+
+
+def shown_request(screen: MainScreen, request: Request) -> Request:
+    """The request as it is kept and shown: its secrets by name."""
+    clean, found = redact(request, screen.secrets)
+    screen.secrets.update(found)
+    if screen.session is not None:
+        screen.session.secrets.update(found)
+    return clean

@@ -1,0 +1,247 @@
+"""Sending a request, showing its answer as it comes in, and asking for a diagnosis of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, cast
+
+from llmdebug.http.exchange import Exchange, Failure, Response, StreamEvent
+from llmdebug.tui.acts.drafting import forget_draft
+from llmdebug.tui.views.body import BodyDocument
+from llmdebug.tui.worksheet import Entry
+
+if TYPE_CHECKING:
+    from llmdebug.debugger.session import Finding, SentExchange, Session, Trial
+    from llmdebug.tui.screens.main import MainScreen
+
+TICK_S = 0.1
+QUICK_BYTES = 100_000
+"""Bodies up to this size are read on the event loop: a thread would take longer."""
+
+
+def send(screen: MainScreen) -> None:
+    """Sends what stands in the request pane, and after it the rest of a remedy of several requests."""
+    entry = screen.entry
+    if entry is None or screen.sending is not None:
+        return
+    if screen.session is None and not screen.ready.is_set():
+        screen.tell("It is sent as soon as the debugger is loaded.")
+    screen.sending = screen.start(_send_when_ready(screen, entry))
+
+
+def cancel(screen: MainScreen) -> None:
+    if screen.sending is not None:
+        screen.sending.cancel()
+
+
+async def _send_when_ready(screen: MainScreen, entry: Entry) -> None:
+    try:
+        await screen.ready.wait()
+        if screen.session is not None:
+            await _send_all(screen, screen.session, entry)
+    finally:
+        screen.sending = None
+
+
+async def _send_all(screen: MainScreen, session: Session, first: Entry) -> None:
+    sent: list[SentExchange] = []
+    applied = first.applied
+    as_proposed = applied is not None and applied.request.body == first.request.body
+    entry: Entry | None = first
+    try:
+        while entry is not None:
+            made = await _send_one(screen, session, entry)
+            if made is None:
+                break
+            sent.append(made)
+            if entry.state != "answered":
+                break
+            entry, before = entry.next_of_fan_out, entry
+            if entry is not None and screen.entry is before:
+                screen.worksheet.go(screen.worksheet.index_of(entry))
+    finally:
+        screen.sending = None
+        screen.show_entry()
+    if applied is not None and as_proposed and sent:
+        await _settle(screen, session, first, sent)
+    elif sent:
+        await diagnose(screen, session, first, sent[-1])
+
+
+async def _send_one(screen: MainScreen, session: Session, entry: Entry) -> SentExchange | None:
+    """None where it was cancelled or could not be sent at all."""
+    _begin(entry)
+    screen.show_entry()
+    ticking = asyncio.create_task(_tick(screen, entry))
+    partial: list[Exchange] = []
+
+    def on_event(event: StreamEvent) -> None:
+        entry.events.append(event)
+
+    try:
+        made = await session.send(entry.request, on_event=on_event, on_partial=partial.append)
+    except asyncio.CancelledError:
+        cancelled = Failure(kind="cancelled", message="Cancelled. What arrived is kept.")
+        left = partial[-1] if partial else Exchange(request=entry.request, failure=cancelled)
+        entry.exchange, entry.state = session.redacted(left), "no_answer"
+        screen.tell("Cancelled: the connection is closed.", "warning")
+        return None
+    except Exception as error:
+        entry.exchange, entry.sent, entry.state = None, None, "new"
+        screen.tell(_told(error), "error")
+        return None
+    finally:
+        ticking.cancel()
+    await _take_answer(screen, session, entry, made)
+    return made
+
+
+def _begin(entry: Entry) -> None:
+    entry.state = "waiting"
+    entry.began = time.monotonic()
+    entry.events.clear()
+    entry.sent = entry.request
+    entry.finding = entry.diagnosis = entry.exchange = None
+    entry.settled, entry.settled_text = "", ""
+
+
+async def _take_answer(screen: MainScreen, session: Session, entry: Entry, made: SentExchange) -> None:
+    from llmdebug.debugger.outcome import outcome
+
+    body = made.exchange.response.body if made.exchange.response is not None else b""
+    document = None
+    if len(body) <= QUICK_BYTES:
+        entry.exchange = session.redacted(made.exchange)
+        entry.state = outcome(made.exchange)
+    else:
+        entry.exchange = await asyncio.to_thread(session.redacted, made.exchange)
+        entry.state = await asyncio.to_thread(outcome, made.exchange)
+        response = cast(Response, entry.exchange.response)
+        document = await asyncio.to_thread(BodyDocument, response.body)
+    forget_draft(screen, entry)
+    if screen.entry is entry:
+        screen.response.show(entry, document=document)
+        screen.request.show(entry, screen.base_url)
+        screen.diagnosis.show(entry, linked=screen.linked)
+    screen.show_list()
+    _tell_warnings(screen, session)
+
+
+async def _tick(screen: MainScreen, entry: Entry) -> None:
+    """Shows that time passes, and what has arrived; nothing is drawn where nothing changed."""
+    shown_events, shown_seconds = 0, -1
+    while True:
+        await asyncio.sleep(TICK_S)
+        events, seconds = len(entry.events), int(entry.waited)
+        if screen.entry is not entry or (events == shown_events and seconds == shown_seconds):
+            continue
+        text = screen.response.text
+        if events > shown_events and text is not None:
+            for event in entry.events[shown_events:events]:
+                text.feed(event)
+        if events == shown_events and shown_events:
+            screen.response.refresh_title()
+        else:
+            screen.response.rebuild()
+            if events:
+                screen.response.move_end()
+        shown_events, shown_seconds = events, seconds
+
+
+async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: SentExchange) -> None:
+    """Asks for a diagnosis of an answer, and shows how far that is."""
+    finding = await _watched(screen, entry, session, sent)
+    if finding is None:
+        return
+    entry.finding = finding
+    entry.diagnosis = None if finding.diagnosis.kind == "none" and not finding.diagnosis.notes else finding.diagnosis
+    _show_diagnosis(screen, entry)
+
+
+async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: SentExchange) -> Finding | None:
+    def progress(what: str, done: int, of: int) -> None:
+        entry.diagnosing = f"{what} {done:,}/{of:,}"
+
+    entry.diagnosing = "reading the answer"
+    watching = asyncio.create_task(_watch(screen, entry))
+    try:
+        return await session.diagnose(sent, progress=progress)
+    except Exception as error:
+        screen.tell(_told(error), "error")
+        return None
+    finally:
+        watching.cancel()
+        entry.diagnosing = ""
+        if screen.entry is entry:
+            screen.diagnosis.show(entry, linked=screen.linked)
+
+
+async def _watch(screen: MainScreen, entry: Entry) -> None:
+    shown = ""
+    while True:
+        await asyncio.sleep(3 * TICK_S)
+        if screen.entry is entry and entry.diagnosing != shown:
+            shown = entry.diagnosing
+            screen.diagnosis.refresh_title()
+
+
+async def _settle(screen: MainScreen, session: Session, entry: Entry, sent: list[SentExchange]) -> None:
+    """A remedy was sent: what its answer says of the diagnosis."""
+    applied = entry.applied
+    if applied is None:
+        return
+    entry.applied = None
+    entry.diagnosing = "settling the diagnosis"
+    try:
+        trial: Trial = await session.settle(cast("Finding", applied.finding), applied.number, sent)
+    except Exception as error:
+        screen.tell(_told(error), "error")
+        return
+    finally:
+        entry.diagnosing = ""
+    last = sent[-1].exchange
+    answered = f"answered {last.response.status}" if last.response is not None else "no answer"
+    told = {
+        "confirmed": f"Confirmed by experiment: “{applied.title}” was {answered}.",
+        "refuted": f"Refuted: “{applied.title}” was refused too ({answered}). The next diagnosis:",
+        "no_answer": f"Still open: “{applied.title}” got no complete answer.",
+    }
+    shown = trial.next if trial.next is not None else trial.finding
+    for of_trial in _fan_out(entry):
+        of_trial.settled, of_trial.settled_text = trial.verdict, told[trial.verdict]
+        of_trial.finding, of_trial.diagnosis = shown, shown.diagnosis
+    _show_diagnosis(screen, entry)
+
+
+def _fan_out(entry: Entry) -> list[Entry]:
+    entries = [entry]
+    while entries[-1].next_of_fan_out is not None:
+        entries.append(entries[-1].next_of_fan_out)
+    return entries
+
+
+def _show_diagnosis(screen: MainScreen, entry: Entry) -> None:
+    here = screen.entry
+    if here is not None and here in _fan_out(entry):
+        screen.request.rebuild()
+        screen.diagnosis.show(here, linked=screen.linked)
+    screen.bottom.update()
+
+
+def _told(error: Exception) -> str:
+    """A sentence for the user; the debugger's own errors are sentences already."""
+    from llmdebug.debugger.session import SessionError
+    from llmdebug.http.options import ClientOptionsError
+
+    if isinstance(error, SessionError | ClientOptionsError):
+        return str(error)
+    return f"an error of llmdebug itself: {type(error).__name__}: {error}"
+
+
+def _tell_warnings(screen: MainScreen, session: Session) -> None:
+    """What went wrong beside the work, each sentence once."""
+    new = [warning for warning in session.warnings if warning not in screen.told_warnings]
+    if new:
+        screen.told_warnings.update(new)
+        screen.tell(" ".join(new), "warning")

@@ -1,0 +1,177 @@
+"""The first minute: what is on the screen before anybody was asked, and what is learnt then."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from llmdebug.http.exchange import Request
+from llmdebug.tui.acts.drafting import Drafting, offer
+from llmdebug.tui.acts.remedies import shown_request
+from llmdebug.tui.opening import MODEL, Opening, standard_requests
+from llmdebug.tui.worksheet import Worksheet
+
+if TYPE_CHECKING:
+    from llmdebug.debugger.session import Session
+    from llmdebug.tui.screens.main import MainScreen
+
+DEMO_BASE_URL = "http://127.0.0.1:1"
+"""Stands in the demo's requests until its server has a port."""
+
+
+def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:
+    """The requests to begin with; and why there are none, where a file cannot be read."""
+    worksheet = Worksheet()
+    if opening.demo or opening.file is not None:
+        from llmdebug.formats.errors import FormatError
+
+        try:
+            worksheet.add(*_of_file(opening))
+        except FormatError as error:
+            return worksheet, str(error)
+    elif opening.base_url is not None:
+        worksheet.add(*standard_requests(opening.base_url))
+    if opening.demo:
+        names = [entry.request.name for entry in worksheet.entries]
+        worksheet.current = names.index("prompt-token-ids") if "prompt-token-ids" in names else 0
+    return worksheet, ""
+
+
+def _of_file(opening: Opening) -> list[Request]:
+    from llmdebug.formats.http_file import read_http_file
+
+    if opening.demo:
+        from llmdebug.demo.server import REQUESTS
+
+        return read_http_file(REQUESTS, variables={"base_url": DEMO_BASE_URL}).requests()
+    from llmdebug.http.credentials import default_base_url
+
+    base = opening.base_url or default_base_url(os.environ)
+    variables = {"base_url": base} if base else {}
+    return read_http_file(opening.file or "", base_url=base, variables=variables).requests()
+
+
+def start(screen: MainScreen) -> None:
+    """After the first paint: loads the debugger, starts the demo, asks the server."""
+    for entry in screen.worksheet.entries:
+        entry.request = entry.original = shown_request(screen, entry.request)
+    if screen.opening.demo:
+        screen.base_url = DEMO_BASE_URL
+        screen.request.show(screen.entry, screen.base_url)
+    screen.start(_start(screen))
+
+
+async def _start(screen: MainScreen) -> None:
+    try:
+        await _load(screen)
+    finally:
+        screen.ready.set()
+    offering = screen.session is not None and screen.opening.file is None and not screen.opening.demo
+    if offering and screen.session is not None and screen.base_url:
+        await _ask_server(screen, screen.session, screen.base_url)
+
+
+async def _load(screen: MainScreen) -> None:
+    from llmdebug.tui.app import DebuggerApp
+
+    opening = screen.opening
+    sources = opening.sources
+    app = screen.app
+    if isinstance(app, DebuggerApp):
+        screen.editor_command = app.editor_command
+    if opening.demo:
+        found = await asyncio.to_thread(_start_demo, screen)
+        if found is None:
+            return
+        screen.base_url, sources = found[0], (found[1],)
+        _move_to(screen, found[0])
+    session = await _session(screen, sources)
+    screen.session = session
+    if session is not None:
+        session.secrets.update(screen.secrets)
+    screen.drafting = Drafting(opening.file or ("demo" if opening.demo else screen.base_url or "llmdebug"))
+    await asyncio.to_thread(screen.drafting.load)
+    screen.show_entry()
+    if isinstance(app, DebuggerApp) and app.notices:
+        screen.tell(" ".join(app.notices), "warning")
+    else:
+        offer(screen)
+
+
+async def _session(screen: MainScreen, sources: tuple[str, ...]) -> Session | None:
+    """The debugger; where something that was asked for cannot be had, without it, and told."""
+    from llmdebug.http.credentials import CredentialsError
+    from llmdebug.source.tree import TreeError
+
+    try:
+        return await asyncio.to_thread(screen.opening.session, screen.base_url, sources)
+    except (TreeError, CredentialsError) as error:
+        screen.tell(str(error), "error")
+    try:
+        return await asyncio.to_thread(screen.opening.session, screen.base_url, ())
+    except (TreeError, CredentialsError):
+        return None
+
+
+def _start_demo(screen: MainScreen) -> tuple[str, str] | None:
+    """Base URL and source folder of the embedded server; it ends with the app."""
+    from llmdebug.demo.server import DemoServer
+
+    server = DemoServer()
+    try:
+        server.__enter__()
+    except OSError as error:
+        screen.app.call_from_thread(screen.tell, str(error), "error")
+        return None
+    screen.closing.callback(server.__exit__, None, None, None)
+    return server.base_url, str(server.source)
+
+
+def _move_to(screen: MainScreen, base_url: str) -> None:
+    """The demo's requests, now that its port is known."""
+    for entry in screen.worksheet.entries:
+        moved = msgspec.structs.replace(entry.request, url=entry.request.url.replace(DEMO_BASE_URL, base_url, 1))
+        entry.request = entry.original = moved
+
+
+async def _ask_server(screen: MainScreen, session: Session, base_url: str) -> None:
+    from llmdebug.debugger.offers import ask_server
+
+    offers = await ask_server(session, base_url)
+    if offers.problem and not offers.requests:
+        screen.tell(f"{offers.problem}", "warning")
+    if offers.models:
+        _fill_model(screen, offers.models[0])
+    have = {(entry.request.method, entry.request.url) for entry in screen.worksheet.entries}
+    new = [request for request in offers.requests if (request.method, request.url) not in have]
+    screen.worksheet.add(*new)
+    if new or offers.models:
+        entry = screen.entry
+        screen.request.show(entry, screen.base_url)
+        screen.show_list()
+
+
+def _fill_model(screen: MainScreen, model: str) -> None:
+    """The served model's name, where a request that nobody touched names none."""
+    named = b'"model": ' + msgspec.json.encode(model)
+    for entry in screen.worksheet.entries:
+        if entry.state == "new" and not entry.is_changed and MODEL in entry.request.body:
+            filled = msgspec.structs.replace(entry.request, body=entry.request.body.replace(MODEL, named, 1))
+            entry.request = entry.original = filled
+
+
+async def close(screen: MainScreen) -> None:
+    """Ends what was started: requests under way, the session, the demo's server."""
+    for task in list(screen.tasks):
+        task.cancel()
+    session: Any = screen.session
+    if session is not None:
+        with contextlib.suppress(Exception):
+            await session.__aexit__(None, None, None)
+        with contextlib.suppress(Exception):
+            await asyncio.to_thread(session.trees.save)
+    await asyncio.to_thread(screen.closing.close)

@@ -1,0 +1,79 @@
+"""Which function does which command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llmdebug.tui.acts import copying, drafting, editing, looking, moving, remedies, sending
+from llmdebug.tui.commands import Command
+from llmdebug.tui.screens.main import MainScreen
+
+Act = Callable[[MainScreen], None]
+
+ACTS: dict[str, Act] = {
+    "send": sending.send,
+    "cancel": sending.cancel,
+    "edit": editing.edit,
+    "edit-here": editing.edit_here,
+    "undo": editing.undo,
+    "duplicate": editing.duplicate,
+    "append-turn": editing.append_turn,
+    "save": editing.save,
+    "take-draft": drafting.take_up,
+    "edit-outside": editing.edit_outside,
+    "leave-editor": editing.leave,
+    "send-edit": editing.leave_and_send,
+    "format": editing.format_body,
+    "open-source": looking.open_source,
+    "view-source": looking.view_source,
+    "view-here": looking.view_here,
+    "link-source": looking.link_source,
+    "trail": looking.trail,
+    "theme": looking.theme,
+    "palette": looking.palette,
+    "help": looking.help_,
+    "redraw": looking.redraw,
+    "quit": looking.quit_,
+    "copy": copying.choose,
+    "copy-place": copying.place,
+    "copy-curl": copying.curl,
+    "copy-request": copying.request_body,
+    "copy-response": copying.response_body,
+    "copy-diagnosis": copying.diagnosis,
+    "copy-line": copying.line,
+    "next-pane": moving.next_pane,
+    "previous-pane": moving.previous_pane,
+    "zoom": moving.zoom,
+    "list": moving.to_list,
+    "pick": moving.pick,
+    "next-request": moving.next_request,
+    "previous-request": moving.previous_request,
+    "next-view": moving.next_view,
+    "fold": moving.fold,
+    "fold-all": moving.fold_all,
+    "unfold-all": moving.unfold_all,
+    "down": moving.down,
+    "up": moving.up,
+    "left": moving.left,
+    "right": moving.right,
+    "half-down": moving.half_down,
+    "half-up": moving.half_up,
+    "page-down": moving.page_down,
+    "page-up": moving.page_up,
+    "top": moving.top,
+    "bottom": moving.bottom,
+    "search": moving.search,
+    "search-next": moving.search_next,
+    "search-previous": moving.search_previous,
+    "search-end": moving.search_end,
+}
+"""All but `remedy`, which takes a number."""
+
+
+def act(screen: MainScreen, command: Command, key: str) -> None:
+    """Does a command that can be done."""
+    if command.name == "remedy":
+        keys = screen.keymap.keys["remedy"]
+        remedies.apply(screen, keys.index(key) + 1 if key in keys else 1)
+        return
+    ACTS[command.name](screen)

@@ -1,0 +1,154 @@
+"""The app: a terminal, a theme, the main screen, and an orderly end whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.theme import Theme as TextualTheme
+
+from llmdebug.tui.keymap import Keymap
+from llmdebug.tui.opening import Opening
+from llmdebug.tui.screens.main import MainScreen, background_of
+from llmdebug.tui.theme import Theme, ThemeError, chosen_theme, load_theme, theme_files
+from llmdebug.tui.worksheet import Worksheet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmdebug.config.settings import Settings
+
+
+class DebuggerApp(App[int], inherit_bindings=False):
+    """Holds what belongs to the terminal; all else is the main screen's."""
+
+    ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    TITLE = "llmdebug"
+    INLINE_PADDING = 0
+    BINDINGS: ClassVar[list[Any]] = []
+
+    def __init__(
+        self,
+        opening: Opening,
+        *,
+        theme: str = "auto",
+        theme_folder: Path | None = None,
+        keys: dict[str, list[str]] | None = None,
+        worksheet: Worksheet | None = None,
+        on_start: Callable[[MainScreen], None] | None = None,
+    ) -> None:
+        self._theme_folder = theme_folder
+        self.colours, told = chosen_theme(theme, theme_folder)
+        self._editor_command = ""
+        super().__init__()
+        self.animation_level = "none"
+        self._use(self.colours)
+        self.keymap = Keymap(keys)
+        self.notices = [*([told] if told else []), *self.keymap.problems]
+        """What was wrong with the settings, told once the screen is there."""
+        self.main = MainScreen(opening, self.colours, self.keymap, worksheet or Worksheet())
+        self.main.styles.background = background_of(self.colours)
+        from llmdebug.tui.acts.table import act
+        from llmdebug.tui.acts.starting import start
+
+        self.main.act = act
+        self.main.on_start = on_start or start
+        self.editor_command = ""
+
+    def _use(self, theme: Theme) -> None:
+        """Textual's own theme, for what it draws itself."""
+        name = f"llmdebug-{theme.name}"
+        text = theme.style("text")
+        foreground, background = text.color, text.bgcolor
+        plain = theme.ansi or foreground is None or background is None
+        self.register_theme(
+            TextualTheme(
+                name=name,
+                primary="ansi_default" if plain else "#5a8fc0",
+                foreground="ansi_default" if plain else foreground.triplet.hex,  # type: ignore[union-attr]
+                background="ansi_default" if plain else background.triplet.hex,  # type: ignore[union-attr]
+                surface="ansi_default" if plain else background.triplet.hex,  # type: ignore[union-attr]
+                dark=theme.dark,
+                ansi=theme.ansi,
+            )
+        )
+        self.set_reactive(App.theme, name)
+
+    def get_default_screen(self) -> MainScreen:
+        return self.main
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, self._hang_up)
+            except (RuntimeError, ValueError):
+                return
+
+    def _hang_up(self) -> None:
+        """The terminal is gone or the system stops us: what is unsent is kept, then we go."""
+        from llmdebug.tui.acts.drafting import keep_now
+
+        keep_now(self.main)
+        self.exit(128 + signal.SIGHUP)
+
+    def next_theme(self, name: str | None = None) -> str:
+        """Switches the theme while running; gives its name. Raises ThemeError."""
+        files = theme_files(self._theme_folder)
+        names = sorted(files)
+        if name is None:
+            here = names.index(self.colours.name) if self.colours.name in names else -1
+            name = names[(here + 1) % len(names)] if names else "plain"
+        self.colours = load_theme(name, files)
+        was_ansi = self.native_ansi_color
+        self._use(self.colours)
+        if was_ansi != self.colours.ansi:
+            self._watch_ansi_color(None)
+        self.refresh_css(animate=False)
+        for screen in self.screen_stack:
+            if isinstance(screen, MainScreen):
+                screen.set_theme(self.colours)
+        return name
+
+
+def run(
+    *,
+    base_url: str | None = None,
+    sources: tuple[str, ...] = (),
+    file: str | None = None,
+    config: Settings | None = None,
+    **connection: Any,
+) -> int:
+    """Runs the app until the user leaves; gives the exit code. `connection` are other fields of Opening."""
+    from llmdebug.tui.terminal import unusable
+
+    reason = unusable()
+    if reason:
+        sys.stderr.write(f"llmdebug: {reason}\n")
+        return 2
+    opening = Opening(base_url=base_url, sources=sources, file=file, **connection)
+    from llmdebug.tui.acts.starting import first_worksheet
+
+    worksheet, problem = first_worksheet(opening)
+    if problem:
+        sys.stderr.write(f"llmdebug: {problem}\n")
+        return 2
+    app = DebuggerApp(
+        opening,
+        theme=config.theme if config is not None else "auto",
+        theme_folder=config.theme_folder if config is not None else None,
+        keys={name: list(keys) for name, keys in config.keys.items()} if config is not None else None,
+        worksheet=worksheet,
+    )
+    app.editor_command = config.editor if config is not None else ""
+    result = app.run(mouse=config.mouse if config is not None else True)
+    return result if isinstance(result, int) else app.return_code or 0
+
+
+__all__ = ["DebuggerApp", "ThemeError", "run"]

@@ -1,0 +1,60 @@
+"""How the app was opened: the server, the source, the file, and how to connect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from llmdebug.http.exchange import Request
+
+if TYPE_CHECKING:
+    from llmdebug.debugger.session import Session
+
+STANDARD_ROUTES = ("/v1/chat/completions", "/v1/completions")
+HEADERS = (("Content-Type", "application/json"),)
+MODEL = b'"model": ""'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What the command line said."""
+
+    base_url: str | None = None
+    sources: tuple[str, ...] = ()
+    file: str | None = None
+    header_lines: tuple[str, ...] = ()
+    api_key_env: str | None = None
+    client: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of ClientOptions that differ from its defaults."""
+    record: bool = True
+    demo: bool = False
+    """Whether to start the embedded server and open its requests."""
+
+    def session(self, base_url: str | None, sources: tuple[str, ...]) -> Session:
+        """Raises TreeError, CredentialsError. Imports the debugger: call it off the event loop."""
+        from llmdebug.debugger.session import Session
+        from llmdebug.http.credentials import credentials
+        from llmdebug.http.options import ClientOptions
+
+        return Session(
+            base_url=base_url,
+            sources=sources,
+            credentials=credentials(self.header_lines, api_key_env=self.api_key_env, environment=os.environ),
+            options=ClientOptions(**self.client),
+            keep=self.record,
+        )
+
+
+def standard_requests(base_url: str) -> list[Request]:
+    """Requests to begin with, before the server has told its routes and its model."""
+    from llmdebug.http.baseurl import join
+
+    chat = b'{"model": "", "messages": [{"role": "user", "content": "Say hello."}], "max_tokens": 64}'
+    text = b'{"model": "", "prompt": "Once upon a time", "max_tokens": 64}'
+    return [
+        Request(method="POST", url=join(base_url, STANDARD_ROUTES[0]), headers=HEADERS, body=chat, name="chat"),
+        Request(method="POST", url=join(base_url, STANDARD_ROUTES[1]), headers=HEADERS, body=text, name="completion"),
+        Request(method="GET", url=join(base_url, "/v1/models"), name="models"),
+    ]

@@ -1,0 +1,109 @@
+"""The diagnosis of the answer: what refused, where, why, and what to send instead."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from llmdebug.diagnosis.verdict import Diagnosis, Site
+from llmdebug.tui.panes.linepane import LinePane
+from llmdebug.tui.theme import Theme
+from llmdebug.tui.views.diagnosisview import Target, places, remedy_bar, trail_rows, verdict_rows
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
+from llmdebug.tui.worksheet import Entry
+
+REMEDY_LINES = 3
+
+
+class DiagnosisPane(LinePane):
+    pane: ClassVar[str] = "diagnosis"
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.entry: Entry | None = None
+        self.linked = False
+        """Whether a source tree is linked."""
+        self.trail = False
+        self.targets: dict[int, Target] = {}
+        self._shown: Diagnosis | None = None
+
+    def show(self, entry: Entry | None, *, linked: bool) -> None:
+        diagnosis = entry.diagnosis if entry is not None else None
+        home = entry is not self.entry or diagnosis is not self._shown
+        self.entry, self.linked, self._shown = entry, linked, diagnosis
+        if home:
+            self.trail = False
+        self.rebuild(home=home)
+
+    def heading(self, cells: int) -> tuple[Row, Row]:
+        entry = self.entry
+        if entry is None or (entry.diagnosis is None and not entry.diagnosing):
+            return (Span("Diagnosis"),), ()
+        if entry.diagnosing:
+            return (Span("Diagnosis"),), (Span(entry.diagnosing, "warning"),)
+        assert entry.diagnosis is not None
+        told: list[Span] = [Span("Diagnosis"), Span(f"  {entry.diagnosis.kind}", "strong")]
+        if entry.is_stale:
+            told.append(Span("  of an older edit", "warning"))
+        view = "verdict [trail]" if self.trail else "[verdict] trail"
+        return tuple(told), (Span(view),)
+
+    def make_rows(self, cells: int) -> Rows:
+        self.targets = {}
+        entry = self.entry
+        diagnosis = entry.diagnosis if entry is not None else None
+        if entry is None or diagnosis is None:
+            return FixedRows(wrapped(self._before(entry), cells, 2))
+        if self.trail:
+            return FixedRows(trail_rows(diagnosis, cells))
+        shown = verdict_rows(diagnosis, cells, self._settled(entry))
+        self.targets = shown.targets
+        rows = shown.rows
+        if not self.linked:
+            rows = [*rows, *wrapped([safe("No source is linked: L links the folder that holds it.", "warning")], cells)]
+        return FixedRows(rows)
+
+    def _before(self, entry: Entry | None) -> list[Row]:
+        if entry is not None and entry.settled:
+            return [self._settled(entry)]
+        if entry is not None and entry.exchange is not None and not entry.diagnosing:
+            return [safe("There is nothing to diagnose in this answer.", "dim")]
+        if self.linked:
+            return [safe("A refusal is traced here to the line of the server's source that refused.", "dim")]
+        return [
+            safe("No source is linked, so a refusal can be read but not traced to a line of code."),
+            safe("L links the folder that holds the server's source; or start with --source FOLDER.", "dim"),
+        ]
+
+    def _settled(self, entry: Entry) -> Row:
+        if not entry.settled:
+            return ()
+        role = "ok" if entry.settled == "confirmed" else "error"
+        mark = "✓ " if entry.settled == "confirmed" else "✗ "
+        return (Span(mark, role), *safe(entry.settled_text, role))
+
+    def make_pinned(self, cells: int) -> tuple[Row, ...]:
+        entry = self.entry
+        if entry is None or entry.diagnosis is None:
+            return ()
+        return remedy_bar(entry.diagnosis, cells, REMEDY_LINES if self.size.height > 8 else 1)
+
+    @property
+    def target(self) -> Target | None:
+        """What the cursor stands on; the first site where it stands on nothing in particular."""
+        diagnosis = self.entry.diagnosis if self.entry is not None else None
+        if diagnosis is None:
+            return None
+        found = self.targets.get(self.cursor)
+        if found is not None:
+            return found
+        return Target("site", 0) if places(diagnosis) else None
+
+    @property
+    def site(self) -> Site | None:
+        """The place that is opened when asked."""
+        diagnosis = self.entry.diagnosis if self.entry is not None else None
+        if diagnosis is None or not places(diagnosis):
+            return None
+        target = self.target
+        index = target.index if target is not None and target.kind == "site" else 0
+        return places(diagnosis)[index]

@@ -1,0 +1,80 @@
+"""The list of the session's requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from llmdebug.tui.panes.linepane import LinePane
+from llmdebug.tui.theme import Theme
+from llmdebug.tui.views.responseview import duration
+from llmdebug.tui.views.rows import Row, Rows, Span
+from llmdebug.tui.views.safetext import clean, shorten, width
+from llmdebug.tui.worksheet import Entry, Worksheet
+
+_ROLES = {"answered": "ok", "refused": "error", "no_answer": "error", "waiting": "warning", "new": "dim"}
+
+
+def state_text(entry: Entry) -> str:
+    """An entry's state in at most four cells."""
+    if entry.state == "waiting":
+        return "…"
+    response = entry.exchange.response if entry.exchange is not None else None
+    if response is not None:
+        return str(response.status)
+    return "✗" if entry.state == "no_answer" else "·"
+
+
+class EntryRows:
+    """One row an entry, made when it is seen: there may be ten thousand."""
+
+    def __init__(self, worksheet: Worksheet, cells: int) -> None:
+        self._worksheet = worksheet
+        self._cells = cells
+
+    def __len__(self) -> int:
+        return len(self._worksheet.entries)
+
+    def row(self, index: int) -> Row:
+        entry = self._worksheet.entries[index]
+        here = "▸" if index == self._worksheet.current else " "
+        changed = "*" if entry.is_changed else " "
+        timing = entry.exchange.timing if entry.exchange is not None else None
+        took = f" {duration(timing.end)}" if timing is not None and timing.end is not None else ""
+        room = self._cells - 7 - (width(took) if self._cells >= 40 else 0)
+        name = shorten(clean(entry.name), max(room, 4))
+        row = (
+            Span(here, "accent"),
+            Span(f"{state_text(entry):>3} ", _ROLES[entry.state]),
+            Span(changed, "warning"),
+            Span(name, "strong" if here == "▸" else "text"),
+        )
+        if self._cells < 40 or not took:
+            return row
+        return (*row, Span(" " * max(room - width(name), 0) + took, "dim"))
+
+    def find(self, needle: str, start: int, step: int) -> int | None:
+        count = len(self)
+        fold = needle == needle.lower()
+        for distance in range(1, count + 1):
+            index = (start + step * distance) % count
+            entry = self._worksheet.entries[index]
+            held = f"{entry.name} {entry.request.method} {entry.request.url} {state_text(entry)}"
+            if needle in (held.lower() if fold else held):
+                return index
+        return None
+
+
+class RequestsPane(LinePane):
+    pane: ClassVar[str] = "requests"
+
+    def __init__(self, theme: Theme, worksheet: Worksheet, title: Callable[[], str]) -> None:
+        super().__init__(theme)
+        self.worksheet = worksheet
+        self._title_text = title
+
+    def heading(self, cells: int) -> tuple[Row, Row]:
+        return (Span(shorten(f"Requests  {self._title_text()}", cells)),), ()
+
+    def make_rows(self, cells: int) -> Rows:
+        return EntryRows(self.worksheet, cells)

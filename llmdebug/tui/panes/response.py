@@ -1,0 +1,160 @@
+"""What came back: the answer in several views, an answer that is coming in, or why there is none."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from llmdebug.http.exchange import Exchange
+from llmdebug.tui.panes.linepane import LinePane
+from llmdebug.tui.theme import Theme
+from llmdebug.tui.views import responseview
+from llmdebug.tui.views.body import BodyDocument, BodyRows
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
+from llmdebug.tui.views.safetext import width
+from llmdebug.tui.views.streamtext import StreamText, body_text, stream_text
+from llmdebug.tui.worksheet import Entry
+
+TEXT_BYTES = 2_000_000
+"""Of larger answers the text is not put together."""
+
+
+class ResponsePane(LinePane):
+    pane: ClassVar[str] = "response"
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.entry: Entry | None = None
+        self.view = ""
+        self.views: tuple[str, ...] = ()
+        self.document: BodyDocument | None = None
+        self.raw: BodyDocument | None = None
+        self.text: StreamText | None = None
+        self._exchange: Exchange | None = None
+
+    def show(self, entry: Entry | None, *, document: BodyDocument | None = None) -> None:
+        """`document` is the body read already, off the event loop."""
+        other = entry is not self.entry
+        self.entry = entry
+        exchange = entry.exchange if entry is not None else None
+        fresh = exchange is not self._exchange
+        if fresh:
+            self._exchange = exchange
+            self._take(exchange, document)
+        if entry is not None and entry.state == "waiting" and (other or len(entry.events) == 0):
+            self.text = stream_text(entry.events)
+        self.rebuild(home=fresh or other)
+
+    def _take(self, exchange: Exchange | None, document: BodyDocument | None) -> None:
+        response = exchange.response if exchange is not None else None
+        self.document = self.raw = self.text = None
+        self.views, self.view = (), ""
+        if response is None:
+            return
+        if response.events:
+            self.text = stream_text(response.events)
+        elif len(response.body) <= TEXT_BYTES:
+            self.text = body_text(response.body)
+        self.document = document if document is not None else BodyDocument(response.body)
+        self.views = responseview.views_of(response, self.text)
+        self.view = self.views[0]
+
+    def next_view(self) -> None:
+        if self.views:
+            self.view = self.views[(self.views.index(self.view) + 1) % len(self.views)]
+            self.rebuild(home=True)
+
+    def heading(self, cells: int) -> tuple[Row, Row]:
+        entry = self.entry
+        if entry is None:
+            return (Span("Response"),), ()
+        if entry.state == "waiting":
+            return (Span(f"waiting {responseview.duration(entry.waited)}", "warning"),), (Span("x cancels", "dim"),)
+        if entry.exchange is None:
+            return (Span("Response"),), ()
+        left = responseview.status_spans(entry.exchange)
+        if entry.is_stale:
+            left = (Span("older edit: ", "warning"), *left)
+        room = cells - sum(width(span.text) for span in left) - 2
+        right = responseview.titled_views(self.views, self.view, room) if self.views and room > 6 else ()
+        return left, right
+
+    def make_rows(self, cells: int) -> Rows:
+        entry = self.entry
+        if entry is None:
+            return FixedRows()
+        if entry.state == "waiting":
+            where = entry.request.url.partition("://")[2].partition("/")[0]
+            text = self.text or StreamText()
+            return responseview.waiting_rows(entry.waited, len(entry.events), text, cells, where)
+        exchange = entry.exchange
+        if exchange is None:
+            return FixedRows(wrapped([safe("Not sent yet: s sends the request.", "dim")], cells))
+        response = exchange.response
+        if response is None:
+            return FixedRows(responseview.failure_rows(exchange, cells))
+        if self.view == "headers":
+            return responseview.header_rows(exchange, cells)
+        if self.view == "events":
+            return responseview.EventRows(response.events, cells)
+        if self.view == "text" and self.text is not None:
+            return responseview.text_rows(self.text, cells)
+        if self.view == "raw":
+            if self.raw is None:
+                self.raw = BodyDocument(response.body, raw=True)
+            return self.raw.rows(cells)
+        return self.document.rows(cells) if self.document is not None else FixedRows()
+
+    def make_pinned(self, cells: int) -> tuple[Row, ...]:
+        entry = self.entry
+        if entry is None or entry.exchange is None or entry.exchange.response is None or entry.state == "waiting":
+            return ()
+        return tuple(responseview.failure_rows(entry.exchange, cells)[:3])
+
+    # A tree of JSON.
+
+    @property
+    def can_fold(self) -> bool:
+        return self.view == "body" and self.document is not None and self.document.is_json
+
+    def fold(self) -> bool:
+        """Folds or unfolds at the cursor; whether something changed."""
+        rows, document = self.rows, self.document
+        if not self.can_fold or document is None or not isinstance(rows, BodyRows):
+            return False
+        line = rows.line_at(self.cursor)
+        if not document.fold(line):
+            return False
+        self._show_line(line)
+        return True
+
+    def fold_all(self, depth: int | None) -> None:
+        """Folds below a depth; None unfolds everything."""
+        rows, document = self.rows, self.document
+        if not self.can_fold or document is None or not isinstance(rows, BodyRows):
+            return
+        line = rows.line_at(self.cursor)
+        document.folded.clear() if depth is None else document.fold_below(depth)
+        self._show_line(line)
+
+    def sideways(self, direction: int) -> bool:
+        """Left folds or goes to the parent, right unfolds; whether that was possible."""
+        rows, document = self.rows, self.document
+        if not self.can_fold or document is None or not isinstance(rows, BodyRows) or self.left:
+            return False
+        line = rows.line_at(self.cursor)
+        opens = document.closing(line) is not None
+        if direction > 0:
+            if line not in document.folded:
+                return False
+            document.fold(line)
+        elif opens and line not in document.folded:
+            document.fold(line)
+        else:
+            line = document.parent(line)
+        self._show_line(line)
+        return True
+
+    def _show_line(self, line: int) -> None:
+        self.rebuild()
+        if isinstance(self.rows, BodyRows):
+            self.move_to(self.rows.index_of(line))

@@ -1,0 +1,83 @@
+"""What a pasted text is: a curl command, a client's error, a JSON body, or a .http request."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+from llmdebug.formats.clienterror import read_client_error
+from llmdebug.formats.curl import looks_like_curl, parse_curl
+from llmdebug.formats.errors import FormatError
+from llmdebug.http.exchange import Request, Response
+from llmdebug.jsontext.parse import JsonError, parse_json
+
+_CLIENT_ERROR = re.compile(r"Error code: \d{3}|\b\w*(?:Error|Exception): |^(?:< )?HTTP/\d|status_code=\d{3}", re.MULTILINE)
+_REQUEST_LINE = re.compile(r"\s*(?:###.*\n\s*)*(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS)\s+\S+")
+_ERROR_KEYS = frozenset({"error", "detail", "message", "object", "type", "code", "errors"})
+_REQUEST_KEYS = frozenset({"model", "messages", "prompt", "input", "text", "input_ids", "stream", "max_tokens"})
+MAX_BYTES = 64_000_000
+
+
+class Pasted(msgspec.Struct, frozen=True, kw_only=True):
+    """One of `request`, `body` and `answer` is there; or none, and `problem` says why."""
+
+    kind: Literal["curl", "request", "body", "answer", "nothing"]
+    request: Request | None = None
+    body: bytes = b""
+    answer: Response | None = None
+    problem: str = ""
+
+
+def understand(text: str) -> Pasted:
+    """Never raises."""
+    if not text.strip():
+        return Pasted(kind="nothing", problem="Nothing was pasted.")
+    if len(text) > MAX_BYTES:
+        return Pasted(kind="nothing", problem=f"{len(text):,} characters are too many to paste: open a file.")
+    if looks_like_curl(text):
+        return _curl(text)
+    if _REQUEST_LINE.match(text):
+        return _http(text)
+    body = _json_body(text)
+    if body is not None:
+        return body
+    if _CLIENT_ERROR.search(text):
+        return Pasted(kind="answer", answer=read_client_error(text))
+    if text.lstrip()[:1] in ("{", "["):
+        return Pasted(kind="body", body=text.strip().encode("utf-8", "surrogatepass"))
+    return Pasted(
+        kind="nothing",
+        problem="This is neither a curl command, nor JSON, nor the error of a client library: nothing was changed.",
+    )
+
+
+def _curl(text: str) -> Pasted:
+    try:
+        return Pasted(kind="curl", request=parse_curl(text))
+    except FormatError as error:
+        return Pasted(kind="nothing", problem=error.message)
+
+
+def _http(text: str) -> Pasted:
+    from llmdebug.formats.http_file import parse_http_text
+
+    try:
+        return Pasted(kind="request", request=parse_http_text(text.strip()).request())
+    except FormatError as error:
+        return Pasted(kind="nothing", problem=error.message)
+
+
+def _json_body(text: str) -> Pasted | None:
+    """A JSON value: an error's body where only an error looks so, else the body of a request."""
+    try:
+        value = parse_json(text.strip()).value
+    except JsonError:
+        return None
+    keys = value.keys() if isinstance(value, dict) else set()
+    if keys & _ERROR_KEYS and not keys & _REQUEST_KEYS:
+        return Pasted(kind="answer", answer=read_client_error(text))
+    if not isinstance(value, dict | list):
+        return None
+    return Pasted(kind="body", body=text.strip().encode("utf-8", "surrogatepass"))

@@ -1,0 +1,359 @@
+"""The main screen: the panes, the keys, and the state that the acts work on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual.geometry import Region
+from textual.screen import Screen
+
+from llmdebug.tui.commands import Command, Context, Need, unmet
+from llmdebug.tui.keymap import Keymap
+from llmdebug.tui.opening import Opening
+from llmdebug.tui.panes.bars import BottomBar, Question, TitleBar
+from llmdebug.tui.panes.diagnosis import DiagnosisPane
+from llmdebug.tui.panes.layout import PanesLayout, arrange, is_single
+from llmdebug.tui.panes.linepane import LinePane
+from llmdebug.tui.panes.request import RequestPane
+from llmdebug.tui.panes.requests import RequestsPane
+from llmdebug.tui.panes.response import ResponsePane
+from llmdebug.tui.theme import Theme
+from llmdebug.tui.views.rows import Row, Span
+from llmdebug.tui.views.safetext import clean, shorten_middle
+from llmdebug.tui.worksheet import Entry, Worksheet
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from llmdebug.debugger.session import Session
+    from llmdebug.http.exchange import Request
+    from llmdebug.tui.acts.drafting import Drafting
+    from llmdebug.tui.panes.editor import RequestEditor
+
+ORDER: tuple[Context, ...] = ("requests", "request", "response", "diagnosis")
+"""Panes as Tab goes through them."""
+
+
+class MainScreen(Screen[None], inherit_bindings=False):
+    """Acts change its state and call the `show_…` methods."""
+
+    AUTO_FOCUS = ""
+    CSS = "MainScreen { overflow: hidden; }"
+
+    def __init__(self, opening: Opening, theme: Theme, keymap: Keymap, worksheet: Worksheet) -> None:
+        super().__init__()
+        self.opening = opening
+        self.theme = theme
+        self.keymap = keymap
+        self.worksheet = worksheet
+        self.base_url = opening.base_url
+        self.session: Session | None = None
+        self.secrets: dict[str, str] = {}
+        """Secrets taken out of what is shown, by name."""
+        self.active: Context = "request"
+        self.zoomed = False
+        self.copying = False
+        self.editor: RequestEditor | None = None
+        self.edit_base: Request | None = None
+        """The request that is being edited, as it was when the editor opened."""
+        self.drafting: Drafting | None = None
+        self.save_file = ""
+        self.editor_command = ""
+        self.ready = asyncio.Event()
+        """Set when the debugger is loaded, or cannot be."""
+        self.sending: asyncio.Task[None] | None = None
+        self.checking: asyncio.Task[None] | None = None
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.told_warnings: set[str] = set()
+        self.closing = contextlib.ExitStack()
+        """What is to be ended with the screen."""
+        self.title_bar = TitleBar(theme, self._title)
+        self.bottom = BottomBar(theme, self.hints)
+        self.requests = RequestsPane(theme, worksheet, lambda: f"{len(worksheet.entries):,}")
+        self.request = RequestPane(theme)
+        self.response = ResponsePane(theme)
+        self.diagnosis = DiagnosisPane(theme)
+        self.panes: dict[Context, LinePane] = {
+            "requests": self.requests,
+            "request": self.request,
+            "response": self.response,
+            "diagnosis": self.diagnosis,
+        }
+        self.regions: dict[Widget, Region] = {}
+        self._panes_layout = PanesLayout(self.regions)
+        self.act: Callable[[MainScreen, Command, str], None] = _nothing
+        self.on_start: Callable[[MainScreen], None] = lambda _screen: None
+
+    # Building and placing.
+
+    @property
+    def layout(self) -> PanesLayout:
+        return self._panes_layout
+
+    def compose(self) -> Any:
+        self.panes[self.active].active = True
+        self.place()
+        self.show_entry()
+        yield from (self.title_bar, self.requests, self.request, self.response, self.diagnosis, self.bottom)
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self.on_start, self)
+
+    async def on_unmount(self) -> None:
+        from llmdebug.tui.acts.starting import close
+
+        await close(self)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.place()
+
+    def place(self) -> None:
+        """Gives each pane its region."""
+        size = self.app.size
+        arrangement = arrange(size, active=self.active, zoomed=self.zoomed)
+        regions: dict[Widget, Region] = {self.title_bar: Region(0, 0, size.width, 1)}
+        for name, region in arrangement.regions.items():
+            pane: Widget = self.panes[name]  # type: ignore[index]
+            if pane is self.request and self.editor is not None:
+                edge = 1 if name in arrangement.dividers else 0
+                regions[self.request] = Region(region.x, region.y, region.width, 1)
+                pane, region = self.editor, Region(region.x + edge, region.y + 1, region.width - edge, region.height - 1)
+            regions[pane] = region
+        for name, line_pane in self.panes.items():
+            line_pane.divider = name in arrangement.dividers
+        lines = self.bottom.lines_wanted(size.width)
+        regions[self.bottom] = Region(0, max(size.height - lines, 0), size.width, lines)
+        if regions != self.regions:
+            self.regions.clear()
+            self.regions.update(regions)
+            self.refresh(layout=True)
+
+    @property
+    def pane(self) -> LinePane:
+        return self.panes[self.active]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the terminal is too small for more than one pane."""
+        return is_single(self.app.size)
+
+    def activate(self, name: Context) -> None:
+        """Makes a pane the one that keys act on."""
+        if name != self.active:
+            self.pane.end_search() if self.pane.needle else None
+            self.pane.set_active(False)
+            self.active = name
+            self.pane.set_active(True)
+        self.place()
+        self.bottom.update()
+
+    # Showing.
+
+    @property
+    def entry(self) -> Entry | None:
+        return self.worksheet.entry
+
+    @property
+    def linked(self) -> bool:
+        """Whether a source tree is linked; before the debugger is there, whether one was asked for."""
+        return bool(self.session.trees.trees) if self.session is not None else bool(self.opening.sources)
+
+    def show_entry(self, *, home: bool = False) -> None:
+        """Everything about the entry that is looked at."""
+        entry = self.entry
+        self.request.show(entry, self.base_url, home=home)
+        self.response.show(entry)
+        self.diagnosis.show(entry, linked=self.linked)
+        self.show_list()
+
+    def show_list(self) -> None:
+        self.requests.rebuild()
+        if self.worksheet.entries:
+            self.requests.move_to(self.worksheet.current)
+        self.title_bar.update()
+        self.bottom.update()
+
+    def tell(self, text: str, role: str = "text") -> None:
+        """A message in the last line, until the next key."""
+        self.bottom.tell(text, role)
+        self._bar_changed()
+
+    def show_problem(self, text: str) -> None:
+        """What is wrong with the edit, for as long as it is."""
+        note: Row = (Span("✗ ", "error"), Span(clean(text))) if text else ()
+        if note != self.bottom.note:
+            self.bottom.note = note
+            self._bar_changed()
+
+    def ask(self, question: Question) -> None:
+        """A question in the last line."""
+        self.bottom.question = question
+        self._bar_changed()
+
+    def _bar_changed(self) -> None:
+        self.place()
+        self.bottom.refresh()
+
+    def _title(self) -> tuple[Row, Row]:
+        left: list[Span] = [Span("llmdebug", "bar_key"), Span("  "), Span(clean(self._server()))]
+        if self.opening.client.get("insecure"):
+            left.append(Span("  certificates not checked", "error"))
+        if self.linked and self.session is not None:
+            names = ", ".join(tree.name for tree in self.session.trees.trees)
+            left.append(Span("  source " + shorten_middle(clean(names), 30)))
+        elif not self.linked:
+            left.append(Span("  no source linked"))
+        count = len(self.worksheet.entries)
+        right = (Span(f" {self.worksheet.current + 1}/{count}"),) if count else ()
+        return tuple(left), right
+
+    def _server(self) -> str:
+        if self.opening.demo:
+            return "demo server, starting" if self.session is None else f"demo server at {self.base_url}"
+        return self.base_url or "no server"
+
+    # Keys.
+
+    @property
+    def context(self) -> Context:
+        """Where keys act now."""
+        if self.copying:
+            return "copy"
+        return "editor" if self.editor is not None else self.active
+
+    @property
+    def searching(self) -> bool:
+        return self.editor is None and not self.copying and bool(self.pane.needle)
+
+    def met(self) -> set[Need]:
+        """What can be acted on now."""
+        entry = self.entry
+        met: set[Need] = {"busy"} if self.sending is not None else {"idle"}
+        if self.opening.file is not None:
+            met.add("file")
+        if entry is None:
+            return met
+        met.add("request")
+        if entry.is_changed or entry.applied is not None:
+            met.add("changed")
+        if entry.exchange is not None:
+            met |= {"answer", "sent"}
+        if self.response.text is not None and self.response.text.choices:
+            met.add("turn")
+        if self.response.can_fold:
+            met.add("fold")
+        if entry.diagnosis is not None:
+            met.add("finding")
+            if any(remedy.requests for remedy in entry.diagnosis.remedies):
+                met.add("remedy")
+            if self.diagnosis.site is not None:
+                met.add("site")
+        return met
+
+    def hints(self) -> list[tuple[str, str]]:
+        """Keys and what they do, for the footer; help comes last."""
+        met = self.met()
+        commands = self.keymap.in_context(self.context, searching=self.searching)
+        ranked = sorted((c for c in commands if c.footer and not unmet(c, met)), key=lambda c: c.footer)
+        if self.searching:
+            ranked.sort(key=lambda c: c.context != "search")
+        help_first = [c for c in ranked if c.name == "help"]
+        others = [c for c in ranked if c.name != "help"]
+        return [(self.keymap.shown(command), command.short) for command in (*others, *help_first)]
+
+    def on_key(self, event: events.Key) -> None:
+        if self.bottom.question is not None:
+            event.stop()
+            self.bottom.press(event)
+            self._bar_changed()
+            return
+        if self.bottom.message:
+            self.bottom.message = ()
+            self._bar_changed()
+        command = self.keymap.command(event.key, self.context, searching=self.searching)
+        if self.copying and command is None:
+            self.copying = False
+            event.stop()
+            self.bottom.update()
+            return
+        if command is None:
+            return
+        event.stop()
+        event.prevent_default()
+        self.perform(command, event.key)
+
+    def perform(self, command: Command, key: str = "") -> None:
+        """Does what a command says, or tells why not."""
+        self.copying = False
+        reason = unmet(command, self.met())
+        if reason:
+            self.tell(f"{command.name}: {reason}.", "warning")
+            return
+        self.act(self, command, key)
+        self.bottom.update()
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        if self.bottom.question is not None:
+            self.bottom.paste(event.text)
+            self._bar_changed()
+            return
+        from llmdebug.tui.acts.pasting import paste
+
+        paste(self, event.text)
+
+    def on_text_area_changed(self, event: events.Event) -> None:
+        event.stop()
+        from llmdebug.tui.acts.editing import typed
+
+        typed(self)
+
+    def on_line_pane_pressed(self, event: LinePane.Pressed) -> None:
+        event.stop()
+        if self.editor is not None or event.pane.pane not in self.panes:
+            return
+        self.activate(event.pane.pane)  # type: ignore[arg-type]
+        if event.row is not None:
+            event.pane.move_to(event.row)
+
+    # Work beside the event loop.
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Runs work to its end; an error in it is told, and stops nothing else."""
+        task = asyncio.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        if task.cancelled() or task.exception() is None or not self.is_running:
+            return
+        error = task.exception()
+        self.tell(f"an error of llmdebug itself: {type(error).__name__}: {error}", "error")
+
+    def set_theme(self, theme: Theme) -> None:
+        self.theme = theme
+        for pane in self.panes.values():
+            pane.set_theme(theme)
+        self.title_bar.set_theme(theme)
+        self.bottom.set_theme(theme)
+        if self.editor is not None:
+            self.editor.set_theme(theme)
+        self.styles.background = background_of(theme)
+
+
+def background_of(theme: Theme) -> str:
+    """The background as Textual writes colours."""
+    colour = theme.style("text").bgcolor
+    if theme.ansi or colour is None or colour.triplet is None:
+        return "ansi_default"
+    return colour.triplet.hex
+
+
+def _nothing(_screen: MainScreen, _command: Command, _key: str) -> None:
+    """Until the app gives the screen its acts."""

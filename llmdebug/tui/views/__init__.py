@@ -1,0 +1,1 @@
+"""What panes show, as rows of text with roles: no widget, no colour, no event loop."""

@@ -1,0 +1,169 @@
+"""The views of an answer: body, raw, headers, events, text; and the line that sums it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from llmdebug.http.exchange import Exchange, Response, StreamEvent, header
+from llmdebug.tui.views.highlight import header_row, json_row
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrap, wrapped
+from llmdebug.tui.views.safetext import clean, shorten, width
+from llmdebug.tui.views.streamtext import StreamText
+
+VIEWS = ("body", "raw", "headers", "events", "text")
+
+
+def views_of(response: Response, text: StreamText | None) -> tuple[str, ...]:
+    """The views that an answer has, the best first."""
+    if response.events:
+        return ("text", "events", "raw", "headers")
+    return ("body", "text", "raw", "headers") if text is not None else ("body", "raw", "headers")
+
+
+def status_spans(exchange: Exchange) -> Row:
+    """Status, time and size."""
+    response, timing = exchange.response, exchange.timing
+    if response is None:
+        return (Span("no answer", "error"),)
+    role = "ok" if response.status < 300 else "warning" if response.status < 400 else "error"
+    spans = [Span(clean(f"{response.status} {response.reason}".rstrip()), role)]
+    if timing is not None and timing.end is not None:
+        spans.append(Span(f" · {duration(timing.end)}"))
+    spans.append(Span(f" · {size(len(response.body))}"))
+    return tuple(spans)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def size(count: int) -> str:
+    if count < 1000:
+        return f"{count} B"
+    if count < 1_000_000:
+        return f"{count / 1000:.1f} kB"
+    return f"{count / 1_000_000:.1f} MB"
+
+
+def header_rows(exchange: Exchange, cells: int) -> Rows:
+    """Status line, headers and times."""
+    rows: list[Row] = []
+    response = exchange.response
+    if response is not None:
+        rows.append(safe(f"{response.http_version} {response.status} {response.reason}", "strong"))
+        rows += [header_row(clean(f"{name}: {value}")) for name, value in response.headers]
+    timing = exchange.timing
+    if timing is not None:
+        rows.append(())
+        times = (("connected", timing.connect), ("first byte", timing.first_byte), ("end", timing.end))
+        rows += [
+            (Span(f"{name:<10} ", "key"), Span(f"after {duration(at)}")) for name, at in times if at is not None
+        ]
+    return FixedRows(wrapped(rows, cells, 2))
+
+
+class EventRows:
+    """A stream's events, one a row."""
+
+    def __init__(self, events: Sequence[StreamEvent], cells: int) -> None:
+        self._events = events
+        self._cells = cells
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def row(self, index: int) -> Row:
+        event = self._events[index]
+        before = self._events[index - 1].at if index else event.at
+        data = clean(event.data[: 4 * self._cells + 2_000])
+        kind = (Span(clean(event.event) + " ", "strong"),) if event.event else ()
+        return (
+            Span(f"{event.at:>8.3f} ", "number"),
+            Span(f"+{(event.at - before) * 1000:>5.0f} ms ", "dim"),
+            *kind,
+            *json_row(data),
+        )
+
+    def find(self, needle: str, start: int, step: int) -> int | None:
+        fold = needle == needle.lower()
+        count = len(self._events)
+        for distance in range(1, count + 1):
+            index = (start + step * distance) % count
+            data = self._events[index].data
+            if needle in (data.lower() if fold else data):
+                return index
+        return None
+
+
+def text_rows(text: StreamText, cells: int) -> Rows:
+    """What the model said, wrapped: reasoning, content, tool calls, each choice by itself."""
+    rows: list[Row] = []
+    for error in text.errors:
+        rows += wrapped([(Span("error: ", "error"), Span(clean(error), "error"))], cells, 2)
+    for index, said in sorted(text.choices.items()):
+        if len(text.choices) > 1:
+            rows.append((Span(f"choice {index}", "strong"),))
+        if said.reasoning:
+            rows.append((Span("reasoning", "strong"),))
+            rows += _paragraphs(said.reasoning, cells, "dim")
+            rows.append(())
+        if said.text:
+            rows += _paragraphs(said.text, cells, "text")
+        for number, call in sorted(said.calls.items()):
+            rows.append((Span(f"tool call {number}: ", "strong"), Span(clean(call.name), "accent")))
+            rows += _arguments(call.arguments, cells)
+        if said.finish:
+            rows.append((Span(f"[{clean(said.finish)}]", "dim"),))
+    if text.usage:
+        told = ", ".join(f"{key} {value}" for key, value in text.usage.items() if isinstance(value, int))
+        rows += wrapped([safe(told, "dim")], cells)
+    return FixedRows(rows or [safe("The stream holds no text: see its events with t.", "dim")])
+
+
+def _paragraphs(text: str, cells: int, role: str) -> list[Row]:
+    rows: list[Row] = []
+    for line in text.split("\n"):
+        rows += wrap((Span(clean(line), role),), cells)
+    return rows
+
+
+def _arguments(arguments: str, cells: int) -> list[Row]:
+    try:
+        written = msgspec.json.format(arguments.encode(), indent=2).decode()
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        written = arguments
+    return wrapped([json_row(clean(line)) for line in written.split("\n")], cells, 4)
+
+
+def waiting_rows(seconds: float, events: int, text: StreamText, cells: int, where: str) -> Rows:
+    """While an answer is awaited or coming in."""
+    if not events:
+        rows = wrapped([
+            (Span(f"waiting for the model: {duration(seconds)}", "warning"),),
+            safe(f"{where} has taken the request; a slow first token is normal. x cancels.", "dim"),
+        ], cells)
+        return FixedRows(rows)
+    return text_rows(text, cells)
+
+
+def failure_rows(exchange: Exchange, cells: int) -> list[Row]:
+    """Why there is no answer, or only a part."""
+    if exchange.failure is None:
+        return []
+    return wrapped([(Span("✗ ", "error"), Span(clean(exchange.failure.message), "error"))], cells, 2)
+
+
+def content_type(response: Response) -> str:
+    return (header(response.headers, "Content-Type") or "").partition(";")[0]
+
+
+def titled_views(views: Sequence[str], chosen: str, cells: int) -> Row:
+    """The names of the views, the chosen one in brackets."""
+    told = " ".join(f"[{view}]" if view == chosen else view for view in views)
+    return (Span(shorten(told, cells)),) if width(told) <= cells else (Span(f"[{chosen}]"),)

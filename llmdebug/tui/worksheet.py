@@ -1,0 +1,120 @@
+"""What the user works on: the requests of this session, each with its edit, its answer and its diagnosis.
+
+Plain state for the screen. What happens to it is the debugger's business; here it is only remembered.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.http.exchange import Exchange, Request, StreamEvent
+
+State = Literal["new", "waiting", "answered", "refused", "no_answer"]
+Settled = Literal["", "confirmed", "refuted", "no_answer"]
+
+
+@dataclass(slots=True)
+class Applied:
+    """A remedy that stands in place of a request, until it is sent or edited away."""
+
+    number: int
+    title: str
+    finding: object
+    """The debugger's Finding, handed back to it when the remedy is settled."""
+    request: Request
+    """As the remedy proposes it, with its secrets by name."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A request and what became of it."""
+
+    request: Request
+    """As it stands now; secrets by name."""
+    original: Request
+    """As it came."""
+    state: State = "new"
+    exchange: Exchange | None = None
+    """The latest answer, without its secrets."""
+    sent: Request | None = None
+    """The request that `exchange` answers, as it stood when it was sent."""
+    finding: object | None = None
+    """The debugger's Finding of `exchange`."""
+    diagnosis: Diagnosis | None = None
+    diagnosing: str = ""
+    """What is being done for a diagnosis that is under way."""
+    applied: Applied | None = None
+    settled: Settled = ""
+    settled_text: str = ""
+    events: list[StreamEvent] = field(default_factory=list)
+    """Of an answer that is coming in."""
+    began: float = 0.0
+    """When it was sent, on the monotonic clock."""
+    next_of_fan_out: Entry | None = None
+    """Sent after this one: the rest of a remedy of several requests."""
+
+    @property
+    def name(self) -> str:
+        return self.request.name or f"{self.request.method} {_path(self.request.url)}"
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the answer belongs to an older edit."""
+        return self.sent is not None and not same_request(self.sent, self.request)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the request differs from what was sent, or from what it came as."""
+        return not same_request(self.sent or self.original, self.request)
+
+    @property
+    def waited(self) -> float:
+        """Seconds since it was sent."""
+        return time.monotonic() - self.began
+
+
+def same_request(one: Request, other: Request) -> bool:
+    """Whether two requests go over the wire alike."""
+    return (one.method, one.url, one.headers, one.body) == (other.method, other.url, other.headers, other.body)
+
+
+def _path(url: str) -> str:
+    rest = url.partition("://")[2] or url
+    return "/" + rest.partition("/")[2].partition("?")[0]
+
+
+@dataclass(slots=True, eq=False)
+class Worksheet:
+    """The entries, and which one is looked at."""
+
+    entries: list[Entry] = field(default_factory=list)
+    current: int = 0
+
+    @property
+    def entry(self) -> Entry | None:
+        return self.entries[self.current] if self.entries else None
+
+    def add(self, *requests: Request) -> None:
+        self.entries.extend(Entry(request=request, original=request) for request in requests)
+
+    def insert_after_current(self, request: Request) -> Entry:
+        """A new entry behind the one that is looked at; it is looked at from now on."""
+        entry = Entry(request=request, original=request)
+        place = self.current + 1 if self.entries else 0
+        self.entries.insert(place, entry)
+        self.current = place
+        return entry
+
+    def go(self, index: int) -> bool:
+        """Looks at another entry; whether there is one."""
+        if not 0 <= index < len(self.entries) or index == self.current:
+            return False
+        self.current = index
+        return True
+
+    def index_of(self, entry: Entry) -> int:
+        """By identity."""
+        return next((n for n, e in enumerate(self.entries) if e is entry), -1)
