@@ -100,7 +100,18 @@ def named(name: str, body: Any) -> str | None:
     return below[0] if below else None
 
 
-LONG_TEXT = ("prompt", "input", "inputs", "text", "messages", "input_ids", "prompt_token_ids", "query", "documents", "content")
+LONG_TEXT = (
+    "prompt",
+    "input",
+    "inputs",
+    "text",
+    "messages",
+    "input_ids",
+    "prompt_token_ids",
+    "query",
+    "documents",
+    "content",
+)
 MEDIA = re.compile(r"multi-?modal|\bimage|\baudio|\bvideo|vision", re.I)
 BUDGET = re.compile(r"(?:^|_)(?:max|min)_.*tokens?$|^n_predict$|^num_predict$")
 GOT = re.compile(r"\bgot[: ]+(-?\d+)|(?:value=|is )(-?\d+)")

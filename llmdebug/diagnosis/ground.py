@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from llmdebug.diagnosis.reach import Key, Reach, methods
+from llmdebug.diagnosis.reach import Key, Reach, graph_of
 from llmdebug.diagnosis.route import Registered, Resolution, Routes
 from llmdebug.diagnosis.schema import Checker
 from llmdebug.index.build import Index
+from llmdebug.index.facts import Class
 from llmdebug.index.python.inputs import Inputs, find_handler, inputs_of
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, TupleOf, Type, Types
@@ -81,12 +82,11 @@ class Ground:
         handler = find_handler(self.index, registered.file, registered.route)
         if handler:
             roots.append((handler[0], handler[1].name))
-        functions = {(path, f.name): f for path, facts in self.index.loaded.items() for f in facts.functions}
+        graph = graph_of(self.index)
         for path, name in self.models(registered):
-            facts = self.index.loaded.get(path)
-            known = next((c for c in facts.classes if c.name == name), None) if facts else None
-            if known is not None:
-                roots += methods(path, known, functions)
+            known = self.index.local(path).get(name)
+            if isinstance(known, Class):
+                roots += graph.methods(path, known)
         for dependency in registered.route.dependencies:
             roots += [(p, f.name) for p, f in self.index.functions(dependency)[:4]]
         return roots

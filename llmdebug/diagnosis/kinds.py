@@ -30,7 +30,15 @@ SCHEMA_KINDS: dict[str, Kind] = {
 }
 WRONG_TYPE = re.compile(r"(?:_type|_parsing|_from_float|is_instance_of|is_subclass_of)$")
 ROUTER_TEXTS = frozenset(
-    {"", "not found", "404: not found", "404 not found", "404 page not found", "method not allowed", "405: method not allowed"}
+    {
+        "",
+        "not found",
+        "404: not found",
+        "404 not found",
+        "404 page not found",
+        "method not allowed",
+        "405: method not allowed",
+    }
 )
 
 PHRASES: dict[Kind, tuple[str, ...]] = {

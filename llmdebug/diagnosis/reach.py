@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from weakref import WeakKeyDictionary
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function
@@ -21,59 +22,51 @@ COMMON = frozenset(
 )  # fmt: skip
 
 
-class Reach:
-    """Depth of each function that a set of roots leads to."""
+class CallGraph:
+    """Who calls whom in one index, by name."""
 
-    def __init__(self, index: Index, roots: list[Key]) -> None:
+    def __init__(self, index: Index) -> None:
         self.index = index
-        self.depth: dict[Key, int] = {}
-        self._by_key = {
-            (path, function.name): function for path, facts in index.loaded.items() for function in facts.functions
-        }
-        pending = deque((key, 0) for key in roots)
-        while pending:
-            key, depth = pending.popleft()
-            if key in self.depth or depth > MAX_DEPTH:
-                continue
-            self.depth[key] = depth
-            function = self._by_key.get(key)
-            if function is None:
-                continue
-            pending.extend((target, depth + 1) for target in self._targets(key[0], function))
+        self._near: dict[Key, tuple[list[Key], list[str]]] = {}
 
-    def of(self, path: str, symbol: str) -> int | None:
-        """How many calls lead to a function; None where none do. A class is reached through its methods."""
-        if (path, symbol) in self.depth:
-            return self.depth[path, symbol]
-        return None
-
-    def _targets(self, path: str, function: Function) -> list[Key]:
-        found: list[Key] = []
-        facts = self.index.loaded.get(path)
-        imports = dict(facts.imports) if facts else {}
-        owner = function.name.rpartition(".")[0]
-        for name in function.calls:
-            if name in COMMON:
-                continue
-            nested = (path, f"{function.name}.{name}")
-            sibling = (path, f"{owner}.{name}" if owner else name)
-            if nested in self._by_key:
-                found.append(nested)
-                continue
-            if sibling in self._by_key:
-                found.append(sibling)
-            if name in imports:
-                found += self._defined(path, name)
-                continue
-            if (path, name) in self._by_key and name not in {k[1] for k in found}:
-                found.append((path, name))
-                continue
+    def targets(self, key: Key) -> list[Key]:
+        """The functions that a function may call, among the files read so far."""
+        if key not in self._near:
+            self._near[key] = self._nearby(key)
+        near, names = self._near[key]
+        found = list(near)
+        for name in names:
             namesakes = self.index.functions(name)
             if len(namesakes) <= MAX_NAMESAKES:
                 found += [(p, f.name) for p, f in namesakes]
             for place, known in self.index.classes(name)[:4]:
-                found += methods(place, known, self._by_key)
+                found += self.methods(place, known)
         return found
+
+    def _nearby(self, key: Key) -> tuple[list[Key], list[str]]:
+        """Targets that the file itself or its imports tell, and the names that they leave open."""
+        path, symbol = key
+        local = self.index.local(path)
+        function = local.get(symbol)
+        if not isinstance(function, Function):
+            return [], []
+        imports = self.index.imports(path)
+        owner = symbol.rpartition(".")[0]
+        near: list[Key] = []
+        open_names: list[str] = []
+        for name in function.calls:
+            if name in COMMON:
+                continue
+            sibling = f"{owner}.{name}" if owner else name
+            if f"{symbol}.{name}" in local:
+                near.append((path, f"{symbol}.{name}"))
+            elif name in imports or isinstance(local.get(name), Function | Class):
+                near += self._defined(path, name)
+            else:
+                if sibling in local:
+                    near.append((path, sibling))
+                open_names.append(name)
+        return near, open_names
 
     def _defined(self, path: str, name: str) -> list[Key]:
         target = define(self.index, path, name)
@@ -81,10 +74,43 @@ class Reach:
             return []
         if isinstance(target.item, Function):
             return [(target.path, target.item.name)]
-        return methods(target.path, target.item, self._by_key)
+        return self.methods(target.path, target.item)
+
+    def methods(self, path: str, known: Class) -> list[Key]:
+        """The methods that making or calling an instance of a class runs."""
+        local = self.index.local(path)
+        names = [*ENTRY_METHODS, *(v.method for v in known.validators)]
+        return [(path, f"{known.name}.{name}") for name in names if f"{known.name}.{name}" in local]
 
 
-def methods(path: str, known: Class, by_key: dict[Key, Function]) -> list[Key]:
-    """The methods that making or calling an instance of a class runs."""
-    names = [*ENTRY_METHODS, *(v.method for v in known.validators)]
-    return [(path, f"{known.name}.{name}") for name in names if (path, f"{known.name}.{name}") in by_key]
+_graphs: WeakKeyDictionary[Index, CallGraph] = WeakKeyDictionary()
+
+
+def graph_of(index: Index) -> CallGraph:
+    """The call graph of an index; made once an index."""
+    if index not in _graphs:
+        _graphs[index] = CallGraph(index)
+    return _graphs[index]
+
+
+class Reach:
+    """Depth of the functions that a set of roots leads to, explored as far as is asked for."""
+
+    def __init__(self, index: Index, roots: list[Key]) -> None:
+        self.graph = graph_of(index)
+        self.depth: dict[Key, int] = dict.fromkeys(roots, 0)
+        self._pending = deque(roots)
+
+    def of(self, path: str, symbol: str) -> int | None:
+        """How many calls lead to a function; None where none do."""
+        wanted = (path, symbol)
+        while wanted not in self.depth and self._pending:
+            key = self._pending.popleft()
+            depth = self.depth[key] + 1
+            if depth > MAX_DEPTH:
+                continue
+            for target in self.graph.targets(key):
+                if target not in self.depth:
+                    self.depth[target] = depth
+                    self._pending.append(target)
+        return self.depth.get(wanted)

@@ -39,7 +39,10 @@ def from_router(ground: Ground, resolution: Resolution, question: Question) -> F
         return _not_registered(ground, resolution.matches[0])
     if resolution.other_methods:
         return _wrong_method(ground, resolution)
-    spots = [handler_spot(ground, n, "the nearest path that is registered", 0.6 - 0.1 * i) for i, n in enumerate(resolution.nearest)]
+    spots = [
+        handler_spot(ground, n, "the nearest path that is registered", 0.6 - 0.1 * i)
+        for i, n in enumerate(resolution.nearest)
+    ]
     return Finding("no_route", [], spots, confidence=0.6 if spots else 0.3)
 
 
@@ -55,7 +58,15 @@ def _not_registered(ground: Ground, registered: Registered) -> Finding:
     """The tree has the path, the server that runs has not: the condition of the registration did not hold."""
     conditions = conditions_of(ground, registered)
     spots = [
-        Spot(c.file, c.line, c.line, c.symbol, "checks", 0.8 - 0.1 * i, (f"the path is registered only if {c.test[:120]}",))
+        Spot(
+            c.file,
+            c.line,
+            c.line,
+            c.symbol,
+            "checks",
+            0.8 - 0.1 * i,
+            (f"the path is registered only if {c.test[:120]}",),
+        )
         for i, c in enumerate(conditions[:2])
     ]
     spots.append(handler_spot(ground, registered, "registers the path", 0.5))

@@ -61,7 +61,9 @@ class Study:
             for name, declared in inputs.body.model.fields.items():
                 if name not in found:
                     key = next((n for n in declared.names if n in found), None)
-                    found[name] = found[key] if key else self._default(declared.path, declared.field.default, f"/{escape(name)}")
+                    found[name] = (
+                        found[key] if key else self._default(declared.path, declared.field.default, f"/{escape(name)}")
+                    )
         return found
 
     def _default(self, path: str, source: str | None, pointer: str) -> Value:
@@ -69,7 +71,9 @@ class Study:
         if source is None:
             return Value(reads=reads)
         try:
-            return Value({"list()": [], "dict()": {}}[source] if source in {"list()", "dict()"} else literal(source), reads)
+            return Value(
+                {"list()": [], "dict()": {}}[source] if source in {"list()", "dict()"} else literal(source), reads
+            )
         except LookupError:
             try:
                 return Value(constant(self.ground.index, path, source), reads)
@@ -94,11 +98,17 @@ class Study:
                 at = f"{pointer}/{escape(key)}"
                 fields.setdefault(key, Value(item, frozenset({at}), at))
         name = model.name if model else ""
-        return Value(Instance(fields, name, model.path if model else "", pointer, closed=model is not None), frozenset({pointer}), pointer)
+        return Value(
+            Instance(fields, name, model.path if model else "", pointer, closed=model is not None),
+            frozenset({pointer}),
+            pointer,
+        )
 
     def _nested(self, kind: Any, value: Any, pointer: str) -> Value:
         """A field's value: an object of its class where the type has one class for it."""
-        objects = [kind] if isinstance(kind, Object) else [o for o in getattr(kind, "options", ()) if isinstance(o, Object)]
+        objects = (
+            [kind] if isinstance(kind, Object) else [o for o in getattr(kind, "options", ()) if isinstance(o, Object)]
+        )
         if isinstance(value, dict) and objects and objects[0].model.kind != "typeddict":
             fitting = [o for o in objects if not self.ground.checker.check(o, value)] or objects
             return self.instance(fitting[0].model, value, pointer)
@@ -204,7 +214,8 @@ class Study:
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         decorators = {last_name(d) for d in node.decorator_list}
         early = any(
-            isinstance(d, ast.Call) and any(k.arg == "mode" and getattr(k.value, "value", "") == "before" for k in d.keywords)
+            isinstance(d, ast.Call)
+            and any(k.arg == "mode" and getattr(k.value, "value", "") == "before" for k in d.keywords)
             for d in node.decorator_list
         )
         for argument in arguments:
@@ -214,7 +225,11 @@ class Study:
                 continue
             elif decorators & {"model_validator", "root_validator"} and model is not None:
                 raw = self._value_of(model)
-                names[argument.arg] = raw if early or "root_validator" in decorators else self.instance(model, raw.value, raw.pointer or "")
+                names[argument.arg] = (
+                    raw
+                    if early or "root_validator" in decorators
+                    else self.instance(model, raw.value, raw.pointer or "")
+                )
             elif argument.arg in self.fields:
                 names[argument.arg] = self.fields[argument.arg]
             elif argument.arg in REQUEST_NAMES and isinstance(self.body, dict):
@@ -224,7 +239,11 @@ class Study:
     def _value_of(self, model: Model) -> Value:
         """The first value of the body that is read into a model."""
         inputs = self.ground.inputs(self.registered) if self.registered else None
-        if inputs and isinstance(inputs.body, Object) and (inputs.body.model.path, inputs.body.model.name) == (model.path, model.name):
+        if (
+            inputs
+            and isinstance(inputs.body, Object)
+            and (inputs.body.model.path, inputs.body.model.name) == (model.path, model.name)
+        ):
             return Value(self.body, frozenset({""}), "")
         for pointer, value in walk_values(self.body):
             if pointer and isinstance(value, dict) and not self.ground.checker.check(Object(model), value):
@@ -324,7 +343,9 @@ class Study:
         index = self.ground.index
         if isinstance(func, ast.Name):
             nested = index.facts(frame.path)
-            inner = next((f for f in nested.functions if f.name == f"{frame.symbol}.{func.id}"), None) if nested else None
+            inner = (
+                next((f for f in nested.functions if f.name == f"{frame.symbol}.{func.id}"), None) if nested else None
+            )
             if inner:
                 return frame.path, inner, None
             found = define(index, frame.path, func.id)
@@ -364,10 +385,16 @@ class Study:
     ) -> Value | None:
         """An instance made from the arguments; its own checks are walked through."""
         model = self.ground.types.model(path, known)
-        if not model.fields or any(k.arg is None for k in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
+        if (
+            not model.fields
+            or any(k.arg is None for k in node.keywords)
+            or any(isinstance(a, ast.Starred) for a in node.args)
+        ):
             return None
         fields: dict[str, Value] = {
-            name: self._default(d.path, d.field.default, "") for name, d in model.fields.items() if d.field.default is not None
+            name: self._default(d.path, d.field.default, "")
+            for name, d in model.fields.items()
+            if d.field.default is not None
         }
         fields = {name: Value(v.value) for name, v in fields.items()}
         fields.update(zip(model.fields, (evaluator.value(a) for a in node.args), strict=False))

@@ -214,14 +214,20 @@ def settle(
     body = question.body
     fields = blame.from_text(text, question, kind, param, known, [p for p in near if p])
     if item is not None and item.pointer:
-        fields = [blamed(item.pointer, "the complaint points here", 0.9), *(f for f in fields if f.pointer != item.pointer)]
+        fields = [
+            blamed(item.pointer, "the complaint points here", 0.9),
+            *(f for f in fields if f.pointer != item.pointer),
+        ]
     if kind == "auth":
         return kind, []
     if kind == "out_of_range" and fields and blame.unsent_budget(text, fields[0].pointer, body):
         kind = "context_length"
     prompt = blame.of_prompt(body) if kind == "context_length" else None
     if prompt:
-        return kind, [blamed(prompt, "the longest text of the request", 0.7), *(f for f in fields if f.pointer != prompt)]
+        return kind, [
+            blamed(prompt, "the longest text of the request", 0.7),
+            *(f for f in fields if f.pointer != prompt),
+        ]
     media = blame.of_media(body) if kind == "unsupported" and blame.MEDIA.search(text) else None
     if media:
         return kind, [blamed(media, "a part that is no text", 0.8), *fields]
@@ -271,7 +277,9 @@ def _finding(
         if len(finding.related) >= MAX_RELATED:
             break
         if (match.path, match.rejection.line) not in taken:
-            finding.related.append(_spot(Candidate(match, 0, ["wraps or resembles the message"]), match.rejection.role, 0.1))
+            finding.related.append(
+                _spot(Candidate(match, 0, ["wraps or resembles the message"]), match.rejection.role, 0.1)
+            )
             taken.add((match.path, match.rejection.line))
     finding.confidence = min(0.95, first.match.coverage)
     return finding
@@ -280,5 +288,11 @@ def _finding(
 def _spot(candidate: Candidate, role: str, score: float) -> Spot:
     rejection = candidate.match.rejection
     return Spot(
-        candidate.match.path, rejection.line, rejection.end_line, rejection.symbol, role, round(max(score, 0.05), 2), tuple(candidate.why)  # type: ignore[arg-type]
+        candidate.match.path,
+        rejection.line,
+        rejection.end_line,
+        rejection.symbol,
+        role,
+        round(max(score, 0.05), 2),
+        tuple(candidate.why),  # type: ignore[arg-type]
     )

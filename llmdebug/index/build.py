@@ -13,6 +13,7 @@ import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyripgrep
 
@@ -70,6 +71,11 @@ class Index:
     _changed: bool = False
     _syntax: OrderedDict[str, ast.Module | None] = field(default_factory=OrderedDict)
     _modules: dict[str, list[str]] = field(default_factory=dict)
+    _found_modules: dict[str, list[str]] = field(default_factory=dict)
+    _local: dict[str, dict[str, Class | Function | str]] = field(default_factory=dict)
+    _imports: dict[str, dict[str, str]] = field(default_factory=dict)
+    definitions: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """What names were found to stand for; kept by `python.names.define`."""
     _functions: dict[str, list[tuple[str, Function]]] = field(default_factory=lambda: defaultdict(list))
     _classes: dict[str, list[tuple[str, Class]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -174,8 +180,31 @@ class Index:
         parsed = [f"{p}: {self.loaded[p].problem}" for p in paths if p in self.loaded and self.loaded[p].problem]
         return parsed + [f"{p}: {reason}" for p, reason in self.tree.unreadable.items() if p not in self.loaded]
 
+    def local(self, path: str) -> dict[str, Class | Function | str]:
+        """What the names of a file stand for in the file itself: classes, functions, texts of assignments."""
+        if path not in self._local:
+            facts = self.facts(path)
+            names: dict[str, Class | Function | str] = dict(facts.constants) if facts else {}
+            if facts:
+                names.update((f.name, f) for f in facts.functions)
+                names.update((c.name, c) for c in facts.classes)
+            self._local[path] = names
+        return self._local[path]
+
+    def imports(self, path: str) -> dict[str, str]:
+        """The imported names of a file and their origins."""
+        if path not in self._imports:
+            facts = self.facts(path)
+            self._imports[path] = dict(facts.imports) if facts else {}
+        return self._imports[path]
+
     def modules(self, dotted: str) -> list[str]:
         """Paths of the files that a dotted module name may mean, the shortest first."""
+        if dotted not in self._found_modules:
+            self._found_modules[dotted] = self._modules_of(dotted)
+        return self._found_modules[dotted]
+
+    def _modules_of(self, dotted: str) -> list[str]:
         if not self._modules:
             for path in self.kept:
                 stem = path.removesuffix(".py").removesuffix("/__init__")

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from llmdebug.index.build import Index
-from llmdebug.index.facts import Class, FileFacts, Function
+from llmdebug.index.facts import Class, Function
 
 MAX_HOPS = 10
 
@@ -22,32 +22,30 @@ class Definition:
 
 def define(index: Index, path: str, name: str, hops: int = 0) -> Definition | None:
     """What `name` (dotted or not) in the file at `path` stands for; None where that is outside the tree."""
-    facts = index.facts(path)
-    if facts is None or hops > MAX_HOPS or not name:
+    if not name or hops > MAX_HOPS:
         return None
-    found = _local(facts, name)
-    if found is not None:
-        return Definition(path, found)
-    imports = dict(facts.imports)
+    key = (path, name)
+    if key not in index.definitions:
+        index.definitions[key] = None  # a circle of imports ends here
+        index.definitions[key] = _define(index, path, name, hops)
+    found: Definition | None = index.definitions[key]
+    return found
+
+
+def _define(index: Index, path: str, name: str, hops: int) -> Definition | None:
+    local = index.local(path).get(name)
+    if local is not None:
+        return Definition(path, local)
+    imports = index.imports(path)
     head, _, rest = name.partition(".")
     if head in imports:
         return _imported(index, path, imports[head] + (f".{rest}" if rest else ""), hops)
-    for marker, origin in facts.imports:
+    for marker, origin in imports.items():
         if marker.startswith("*"):
-            found_there = _imported(index, path, f"{origin.removesuffix('*').rstrip('.')}.{name}", hops)
-            if found_there:
-                return found_there
+            found = _imported(index, path, f"{origin.removesuffix('*').rstrip('.')}.{name}", hops)
+            if found:
+                return found
     return None
-
-
-def _local(facts: FileFacts, name: str) -> Class | Function | str | None:
-    for known in facts.classes:
-        if known.name == name:
-            return known
-    for function in facts.functions:
-        if function.name == name:
-            return function
-    return dict(facts.constants).get(name)
 
 
 def _imported(index: Index, path: str, origin: str, hops: int) -> Definition | None:
