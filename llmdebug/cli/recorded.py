@@ -32,7 +32,7 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
     if not data.strip():
         raise FormatError(path, "There is nothing in it: give a HAR file, a recording, or an answer's text.")
     if is_recording(data):
-        yield from load_exchanges(data)
+        yield from load_exchanges(data if file == STDIN else file)
         return
     har = _har(data)
     if har is None:
