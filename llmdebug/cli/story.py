@@ -45,15 +45,15 @@ async def _story(server: DemoServer, request: Request) -> None:
         if outcome(refused.exchange) != "refused":
             raise _WentOtherwise("the server should have refused this request")
         _chapter("2. It was refused. Why?")
-        diagnosed = await session.diagnose(refused)
-        diagnosis = diagnosed.diagnosis
+        finding = await session.diagnose(refused)
+        diagnosis = finding.diagnosis
         sys.stdout.write(report(diagnosis, sys.stdout))
         if not diagnosis.sites or not diagnosis.sites[0].excerpt:
             raise _WentOtherwise("the diagnosis names no line of the server's source")
         if not diagnosis.remedies or not diagnosis.remedies[0].requests:
             raise _WentOtherwise("the diagnosis offers no request to send instead")
         _chapter("3. Remedy 1 is sent")
-        trial = await session.try_remedy(diagnosed, 1)
+        trial = await session.try_remedy(finding, 1)
         for sent in trial.sent:
             _show(sent.exchange)
         if trial.verdict != "confirmed":

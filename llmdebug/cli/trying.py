@@ -18,7 +18,7 @@ from llmdebug.cli.report import report
 from llmdebug.cli.sending import EXIT_CODES, read_and_warn
 from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.outcome import Outcome, outcome
-from llmdebug.debugger.session import Diagnosed, SentExchange, Session, SessionError, Trial, Verdict
+from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial, Verdict
 from llmdebug.http.exchange import Request
 
 _CODES: dict[Verdict, ExitCode] = {
@@ -55,30 +55,30 @@ async def _try(request: Request, connection: Connection, n: int, *, as_json: boo
         ended = outcome(sent.exchange)
         if ended != "refused":
             return _not_refused(sent, ended, n, printer, as_json=as_json)
-        diagnosed = await _diagnosed(session, sent)
+        finding = await _diagnosed(session, sent)
         if not as_json:
-            sys.stdout.write(report(diagnosed.diagnosis, sys.stdout))
+            sys.stdout.write(report(finding.diagnosis, sys.stdout))
             sys.stdout.flush()
         try:
-            session.apply(diagnosed, n)
+            session.apply(finding, n)
         except SessionError as error:
             say(str(error))
             if as_json:
-                print_json(_trial_json(n, sent, diagnosed, printer))
+                print_json(_trial_json(n, sent, finding, printer))
             return ExitCode.NO_REMEDY
         with progress_line() as progress:
-            trial = await session.try_remedy(diagnosed, n, progress=progress)
+            trial = await session.try_remedy(finding, n, progress=progress)
         for answer in trial.sent:
             printer.answer(answer)
         if as_json:
-            print_json(_trial_json(n, sent, trial.diagnosed, printer, trial))
+            print_json(_trial_json(n, sent, trial.finding, printer, trial))
         else:
             _print_verdict(trial, n)
         printer.warnings()
         return _CODES[trial.verdict]
 
 
-async def _diagnosed(session: Session, sent: SentExchange) -> Diagnosed:
+async def _diagnosed(session: Session, sent: SentExchange) -> Finding:
     with progress_line() as progress:
         return await session.diagnose(sent, progress=progress)
 
@@ -92,14 +92,14 @@ def _not_refused(sent: SentExchange, ended: Outcome, n: int, printer: Printer, *
 
 
 def _trial_json(
-    n: int, sent: SentExchange, diagnosed: Diagnosed, printer: Printer, trial: Trial | None = None
+    n: int, sent: SentExchange, finding: Finding, printer: Printer, trial: Trial | None = None
 ) -> TrialJson:
     tried = () if trial is None else trial.sent
     following = None if trial is None or trial.next is None else trial.next.diagnosis
     return TrialJson(
         verdict=None if trial is None else trial.verdict,
         remedy=n,
-        refused=exchange_json(printer.shown(sent.exchange), "refused", id_=sent.id, diagnosis=diagnosed.diagnosis),
+        refused=exchange_json(printer.shown(sent.exchange), "refused", id_=sent.id, diagnosis=finding.diagnosis),
         sent=tuple(
             exchange_json(
                 printer.shown(item.exchange),

@@ -51,7 +51,7 @@ class SentExchange(msgspec.Struct, frozen=True, kw_only=True):
     """With its secrets, as it went over the wire."""
 
 
-class Diagnosed(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A diagnosis and the exchange it is of."""
 
     id: str = ""
@@ -68,9 +68,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """`confirmed`: all its requests were answered with 2xx."""
     sent: tuple[SentExchange, ...]
     """In order; nothing is sent after the first that is not answered."""
-    diagnosed: Diagnosed
+    finding: Finding
     """That of the refused request, its trail continued by this experiment."""
-    next: Diagnosed | None = None
+    next: Finding | None = None
     """Of the remedy's own refusal."""
 
 
@@ -214,11 +214,11 @@ class Session:
             clean = self.redacted(exchange)
             self._record(lambda history: history.finish(id_, clean))
 
-    async def _kept(self, diagnosed: Diagnosed) -> Diagnosed:
-        """The diagnosed, its diagnosis now beside its exchange."""
-        if diagnosed.id:
-            await asyncio.to_thread(self._record, lambda history: history.note(diagnosed.id, NOTE, diagnosed.diagnosis))
-        return diagnosed
+    async def _kept(self, finding: Finding) -> Finding:
+        """The finding, its diagnosis now beside its exchange."""
+        if finding.id:
+            await asyncio.to_thread(self._record, lambda history: history.note(finding.id, NOTE, finding.diagnosis))
+        return finding
 
     def _record(self, write: Callable[[History], None]) -> None:
         if self._history is None:
@@ -234,7 +234,7 @@ class Session:
         self.secrets.update(found)
         return clean
 
-    async def diagnose(self, exchange: SentExchange | Exchange, *, progress: Progress = silent) -> Diagnosed:
+    async def diagnose(self, exchange: SentExchange | Exchange, *, progress: Progress = silent) -> Finding:
         """Cancelling the task ends the work in its thread as well."""
         sent = exchange if isinstance(exchange, SentExchange) else SentExchange(id="", exchange=exchange)
         stop = threading.Event()
@@ -243,11 +243,11 @@ class Session:
             diagnosis = await asyncio.to_thread(self._trees.diagnose, clean, progress=progress, cancelled=stop.is_set)
         finally:
             stop.set()
-        return await self._kept(Diagnosed(id=sent.id, exchange=clean, diagnosis=diagnosis))
+        return await self._kept(Finding(id=sent.id, exchange=clean, diagnosis=diagnosis))
 
-    def apply(self, diagnosed: Diagnosed, n: int) -> list[Request]:
+    def apply(self, finding: Finding, n: int) -> list[Request]:
         """The complete requests of remedy `n`, from 1. Raises SessionError where there is none to send."""
-        remedies = diagnosed.diagnosis.remedies
+        remedies = finding.diagnosis.remedies
         if not remedies:
             raise SessionError("The diagnosis offers no remedy.")
         if not 1 <= n <= len(remedies):
@@ -255,11 +255,12 @@ class Session:
         remedy = remedies[n - 1]
         if not remedy.requests:
             raise SessionError(f"Remedy {n} is to be done at the server, there is nothing to send: {remedy.title}")
-        return [self.prepared(replacement(proposed, diagnosed.exchange.request)) for proposed in remedy.requests]
+        original = finding.exchange.request
+        return [self.prepared(_honest(replacement(proposed, original), original)) for proposed in remedy.requests]
 
     async def try_remedy(
         self,
-        diagnosed: Diagnosed,
+        finding: Finding,
         n: int,
         *,
         on_event: Callable[[StreamEvent], None] | None = None,
@@ -267,24 +268,32 @@ class Session:
     ) -> Trial:
         """Sends remedy `n`; where it is refused too, that refusal is diagnosed. Raises SessionError."""
         sent: list[SentExchange] = []
-        for request in self.apply(diagnosed, n):
+        for request in self.apply(finding, n):
             sent.append(await self.send(request, on_event=on_event))
             if outcome(sent[-1].exchange) != "answered":
                 break
-        return await self.settle(diagnosed, n, sent, progress=progress)
+        return await self.settle(finding, n, sent, progress=progress)
 
     async def settle(
-        self, diagnosed: Diagnosed, n: int, sent: Sequence[SentExchange], *, progress: Progress = silent
+        self, finding: Finding, n: int, sent: Sequence[SentExchange], *, progress: Progress = silent
     ) -> Trial:
         """What the requests of remedy `n`, sent already, say of the diagnosis. `sent` holds at least one."""
         ended = outcome(sent[-1].exchange)
         verdicts: dict[str, Verdict] = {"answered": "confirmed", "refused": "refuted", "no_answer": "no_answer"}
         verdict = verdicts[ended]
         following = await self.diagnose(sent[-1], progress=progress) if verdict == "refuted" else None
-        trail = (*diagnosed.diagnosis.trail, *_experiment(diagnosed.diagnosis, n, verdict, sent))
-        diagnosis = msgspec.structs.replace(diagnosed.diagnosis, trail=trail)
-        settled = await self._kept(msgspec.structs.replace(diagnosed, diagnosis=diagnosis))
-        return Trial(verdict=verdict, sent=tuple(sent), diagnosed=settled, next=following)
+        trail = (*finding.diagnosis.trail, *_experiment(finding.diagnosis, n, verdict, sent))
+        diagnosis = msgspec.structs.replace(finding.diagnosis, trail=trail)
+        settled = await self._kept(msgspec.structs.replace(finding, diagnosis=diagnosis))
+        return Trial(verdict=verdict, sent=tuple(sent), finding=settled, next=following)
+
+
+def _honest(proposed: Request, original: Request) -> Request:
+    """A remedy quotes what a server says: it must not name secrets that the refused request did not hold."""
+    added = set(fill(proposed, {})[1]) - set(fill(original, {})[1])
+    if added:
+        raise SessionError(f"The remedy asks for secrets that the request did not hold ({', '.join(sorted(added))}).")
+    return proposed
 
 
 def _experiment(

@@ -81,12 +81,12 @@ async def test_a_diagnosis_holds_no_secret_and_is_kept_beside_its_exchange(
     answering(proposing({"n": 1}), monkeypatch)
     async with Session() as session:
         sent = await session.send(post(await server.start(REFUSED)))
-        diagnosed = await session.diagnose(sent)
+        finding = await session.diagnose(sent)
         with History() as history:
             recorded = history.get(sent.id)
     assert recorded is not None
     assert recorded.notes[NOTE]["summary"] == "s"
-    assert diagnosed.diagnosis.remedies[0].requests[0].headers["X-Api-Key"] == "{{secret:X_API_KEY}}"
+    assert finding.diagnosis.remedies[0].requests[0].headers["X-Api-Key"] == "{{secret:X_API_KEY}}"
     assert KEY not in history.path.read_text()
 
 
@@ -98,14 +98,14 @@ async def test_a_remedy_that_passes_confirms(server: RawServer, monkeypatch: pyt
         writer.write(next(answers))
 
     async with Session() as session:
-        diagnosed = await session.diagnose(await session.send(post(await server.start(next_one))))
-        trial = await session.try_remedy(diagnosed, 1)
+        finding = await session.diagnose(await session.send(post(await server.start(next_one))))
+        trial = await session.try_remedy(finding, 1)
         with History() as history:
-            recorded = history.get(diagnosed.id)
+            recorded = history.get(finding.id)
     assert (trial.verdict, trial.next) == ("confirmed", None)
     assert server.requests[1].endswith(b'{"n": 1}')
     assert f"X-Api-Key: {KEY}".encode() in server.requests[1]
-    assert [step.step for step in trial.diagnosed.diagnosis.trail] == ["experiment", "verdict"]
+    assert [step.step for step in trial.finding.diagnosis.trail] == ["experiment", "verdict"]
     assert recorded is not None
     assert "confirmed" in recorded.notes[NOTE]["trail"][1]["text"]
 
@@ -116,8 +116,8 @@ async def test_a_remedy_that_is_refused_is_diagnosed_in_turn(
 ) -> None:
     answering(proposing({"n": 1}), monkeypatch)
     async with Session(keep=False) as session:
-        diagnosed = await session.diagnose(await session.send(post(await server.start(answer))))
-        trial = await session.try_remedy(diagnosed, 1)
+        finding = await session.diagnose(await session.send(post(await server.start(answer))))
+        trial = await session.try_remedy(finding, 1)
     assert trial.verdict == "refuted"
     assert trial.next is not None
     assert trial.next.exchange.request.body == b'{"n": 1}'
@@ -133,9 +133,9 @@ async def test_a_fan_out_sends_all_its_requests_and_stops_at_a_refusal(
         writer.write(next(answers))
 
     async with Session(keep=False) as session:
-        diagnosed = await session.diagnose(await session.send(post(await server.start(next_one))))
-        all_passed = await session.try_remedy(diagnosed, 1)
-        one_refused = await session.try_remedy(diagnosed, 1)
+        finding = await session.diagnose(await session.send(post(await server.start(next_one))))
+        all_passed = await session.try_remedy(finding, 1)
+        one_refused = await session.try_remedy(finding, 1)
     assert (all_passed.verdict, len(all_passed.sent)) == ("confirmed", 3)
     assert (one_refused.verdict, len(one_refused.sent)) == ("refuted", 2)
 
@@ -148,8 +148,8 @@ async def test_a_remedy_without_an_answer_settles_nothing(server: RawServer, mon
         writer.write(next(answers))
 
     async with Session(keep=False) as session:
-        diagnosed = await session.diagnose(await session.send(post(await server.start(next_one))))
-        trial = await session.try_remedy(diagnosed, 1)
+        finding = await session.diagnose(await session.send(post(await server.start(next_one))))
+        trial = await session.try_remedy(finding, 1)
     assert (trial.verdict, trial.next) == ("no_answer", None)
 
 
@@ -159,9 +159,18 @@ async def test_a_remedy_without_an_answer_settles_nothing(server: RawServer, mon
 async def test_remedies_that_cannot_be_sent(n: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answering(proposing({"n": 1}), monkeypatch)
     async with Session(keep=False) as session:
-        diagnosed = await session.diagnose(Exchange(request=post("h"), response=Response(status=400)))
+        finding = await session.diagnose(Exchange(request=post("h"), response=Response(status=400)))
         with pytest.raises(SessionError, match=told):
-            session.apply(diagnosed, n)
+            session.apply(finding, n)
+
+
+async def test_a_remedy_does_not_carry_secrets_out_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    answering(proposing({"model": "{{secret:SOME_KEY}}"}), monkeypatch)
+    async with Session(keep=False) as session:
+        finding = await session.diagnose(Exchange(request=post("h"), response=Response(status=400)))
+        with pytest.raises(SessionError, match="SOME_KEY"):
+            session.apply(finding, 1)
 
 
 async def test_a_secret_of_a_recording_is_filled_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +245,7 @@ async def test_an_exchange_from_elsewhere_gets_no_note(monkeypatch: pytest.Monke
     site = Site(file="a.py", line=1, end_line=1, role="raises", score=1.0)
     answering(lambda exchange: Diagnosis(summary="s", kind="other", sites=(site,)), monkeypatch)
     async with Session() as session:
-        diagnosed = await session.diagnose(SentExchange(id="", exchange=Exchange(request=post("h"))))
-    assert diagnosed.diagnosis.sites == (site,)
+        finding = await session.diagnose(SentExchange(id="", exchange=Exchange(request=post("h"))))
+    assert finding.diagnosis.sites == (site,)
     with History() as history:
         assert list(history) == []
