@@ -16,7 +16,12 @@ MAX_ROUTES = 200
 MAX_BYTES = 20_000_000
 HEADERS = (("Content-Type", "application/json"),)
 
-_TEXTS = {"prompt": "Once upon a time", "text": "Once upon a time", "input": "Once upon a time", "content": "Say hello."}
+_TEXTS = {
+    "prompt": "Once upon a time",
+    "text": "Once upon a time",
+    "input": "Once upon a time",
+    "content": "Say hello.",
+}
 _LIMITS = ("max_tokens", "max_completion_tokens")
 """Kept small in an example, so that its answer is soon there."""
 
@@ -64,8 +69,8 @@ def requests_of(document: dict[str, Any], base_url: str, model: str) -> tuple[Re
     """A request for each route of an OpenAPI document, with the smallest body its schema takes."""
     found: list[Request] = []
     paths = document.get("paths")
-    for path, methods in (paths.items() if isinstance(paths, dict) else ()):
-        for method, operation in (methods.items() if isinstance(methods, dict) else ()):
+    for path, methods in paths.items() if isinstance(paths, dict) else ():
+        for method, operation in methods.items() if isinstance(methods, dict) else ():
             if method.lower() not in ("get", "post", "put", "patch", "delete") or not isinstance(operation, dict):
                 continue
             body = _body(operation, document, model)

@@ -30,7 +30,36 @@ _WITH_VALUE = {
     "--url": "url", "--oauth2-bearer": "bearer",
 }  # fmt: skip
 _IGNORED_WITH_VALUE = frozenset(
-    ["-o", "--output", "-m", "--max-time", "--connect-timeout", "-x", "--proxy", "--cacert", "--cert", "-E", "--key", "--retry", "-w", "--write-out", "-T", "--resolve", "--limit-rate", "-c", "--cookie-jar", "-F", "--form", "--max-redirs", "-K", "--config", "--noproxy", "--unix-socket", "-r", "--range"]
+    [
+        "-o",
+        "--output",
+        "-m",
+        "--max-time",
+        "--connect-timeout",
+        "-x",
+        "--proxy",
+        "--cacert",
+        "--cert",
+        "-E",
+        "--key",
+        "--retry",
+        "-w",
+        "--write-out",
+        "-T",
+        "--resolve",
+        "--limit-rate",
+        "-c",
+        "--cookie-jar",
+        "-F",
+        "--form",
+        "--max-redirs",
+        "-K",
+        "--config",
+        "--noproxy",
+        "--unix-socket",
+        "-r",
+        "--range",
+    ]
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -54,8 +53,8 @@ class DebuggerApp(App[int], inherit_bindings=False):
         """What was wrong with the settings, told once the screen is there."""
         self.main = MainScreen(opening, self.colours, self.keymap, worksheet or Worksheet())
         self.main.styles.background = background_of(self.colours)
-        from llmdebug.tui.acts.table import act
         from llmdebug.tui.acts.starting import start
+        from llmdebug.tui.acts.table import act
 
         self.main.act = act
         self.main.on_start = on_start or start

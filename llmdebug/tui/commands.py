@@ -10,7 +10,9 @@ from typing import Literal
 
 import msgspec
 
-Context = Literal["anywhere", "panes", "requests", "request", "response", "diagnosis", "editor", "search", "copy", "viewer"]
+Context = Literal[
+    "anywhere", "panes", "requests", "request", "response", "diagnosis", "editor", "search", "copy", "viewer"
+]
 """Where a key acts. `panes`: in every pane while no editor is open. `viewer`: help and source views, too."""
 
 CONTEXTS: dict[Context, str] = {
@@ -26,7 +28,9 @@ CONTEXTS: dict[Context, str] = {
     "anywhere": "Always",
 }
 
-Need = Literal["request", "idle", "busy", "answer", "finding", "remedy", "site", "sent", "file", "changed", "fold", "turn"]
+Need = Literal[
+    "request", "idle", "busy", "answer", "finding", "remedy", "site", "sent", "file", "changed", "fold", "turn"
+]
 
 REASONS: dict[Need, str] = {
     "request": "there is no request yet: paste a curl command or a JSON body",
@@ -62,7 +66,13 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _command(
-    name: str, keys: str, short: str, help: str, context: Context = "panes", needs: tuple[Need, ...] = (), footer: int = 0
+    name: str,
+    keys: str,
+    short: str,
+    help: str,
+    context: Context = "panes",
+    needs: tuple[Need, ...] = (),
+    footer: int = 0,
 ) -> Command:
     return Command(
         name=name, keys=tuple(keys.split()), short=short, help=help, context=context, needs=needs, footer=footer
@@ -73,10 +83,22 @@ COMMANDS: tuple[Command, ...] = (
     _command("send", "s ctrl+r", "send", "send the request as it stands", needs=("request", "idle"), footer=1),
     _command("cancel", "x ctrl+c", "cancel", "cancel the request that is under way", needs=("busy",), footer=2),
     _command("edit", "e i", "edit", "edit the request: its line, headers and body", needs=("request",), footer=3),
-    _command("remedy", "1 2 3 4 5 6 7 8 9", "try", "put remedy 1 to 9 in place of the request; s then sends it",
-             needs=("remedy", "idle"), footer=4),
-    _command("open-source", "o", "source", "open the source line in your editor ($VISUAL, $EDITOR)",
-             needs=("site",), footer=5),
+    _command(
+        "remedy",
+        "1 2 3 4 5 6 7 8 9",
+        "try",
+        "put remedy 1 to 9 in place of the request; s then sends it",
+        needs=("remedy", "idle"),
+        footer=4,
+    ),
+    _command(
+        "open-source",
+        "o",
+        "source",
+        "open the source line in your editor ($VISUAL, $EDITOR)",
+        needs=("site",),
+        footer=5,
+    ),
     _command("view-source", "v", "view", "look at the source line here, with search", needs=("site",)),
     _command("copy", "y", "copy", "copy a place, the request as curl, a body or the diagnosis", footer=6),
     _command("next-pane", "tab", "pane", "go to the next pane"),
@@ -85,10 +107,20 @@ COMMANDS: tuple[Command, ...] = (
     _command("list", "p", "requests", "pick a request from the list", footer=8),
     _command("next-request", "right_square_bracket", "next", "go to the next request"),
     _command("previous-request", "left_square_bracket", "previous", "go to the request before"),
-    _command("undo", "u", "undo", "take the request back to what was sent, or as it came",
-             needs=("request", "changed", "idle")),
-    _command("append-turn", "a", "append turn", "append the answer as the next assistant turn, ready for yours",
-             needs=("answer", "turn", "idle")),
+    _command(
+        "undo",
+        "u",
+        "undo",
+        "take the request back to what was sent, or as it came",
+        needs=("request", "changed", "idle"),
+    ),
+    _command(
+        "append-turn",
+        "a",
+        "append turn",
+        "append the answer as the next assistant turn, ready for yours",
+        needs=("answer", "turn", "idle"),
+    ),
     _command("save", "w", "save", "save the request to a .http file", needs=("request",)),
     _command("duplicate", "d", "duplicate", "work on a copy of the request", needs=("request",)),
     _command("take-draft", "U", "unsent edit", "take up the unsent edit that was kept from the last time"),
@@ -102,11 +134,19 @@ COMMANDS: tuple[Command, ...] = (
     _command("pick", "enter", "choose", "go to the request under the cursor", "requests", ("request",)),
     _command("edit-here", "enter", "edit", "edit at the line under the cursor", "request", ("request",)),
     _command("next-view", "t", "view", "the next view: body, raw, headers, events, text", "response", ("answer",), 4),
-    _command("fold", "space enter", "fold", "fold or unfold the object under the cursor", "response", ("answer", "fold")),
+    _command(
+        "fold", "space enter", "fold", "fold or unfold the object under the cursor", "response", ("answer", "fold")
+    ),
     _command("fold-all", "minus", "fold all", "fold everything below the first level", "response", ("answer",)),
     _command("unfold-all", "plus", "unfold all", "unfold everything", "response", ("answer",)),
-    _command("view-here", "enter", "view", "look at the place under the cursor, or take the remedy there", "diagnosis",
-             ("finding",)),
+    _command(
+        "view-here",
+        "enter",
+        "view",
+        "look at the place under the cursor, or take the remedy there",
+        "diagnosis",
+        ("finding",),
+    ),
     _command("trail", "t", "trail", "the verdict, or the trail that led to it", "diagnosis", ("finding",), 4),
     _command("down", "j down", "down", "one line down", "viewer"),
     _command("up", "k up", "up", "one line up", "viewer"),

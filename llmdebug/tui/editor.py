@@ -11,13 +11,35 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 PLUS_LINE = frozenset(
-    "vi vim nvim view gvim vimr nano pico emacs emacsclient zile mg jed joe jmacs ne kak gedit less most ee nvi "
-    "tilde xemacs mcedit".split()
+    {
+        "vi",
+        "vim",
+        "nvim",
+        "view",
+        "gvim",
+        "nano",
+        "pico",
+        "emacs",
+        "emacsclient",
+        "xemacs",
+        "zile",
+        "mg",
+        "jed",
+        "joe",
+        "jmacs",
+        "ne",
+        "kak",
+        "gedit",
+        "ee",
+        "nvi",
+        "tilde",
+        "mcedit",
+    }
 )
 """Editors that take `+LINE FILE`."""
-COLON_LINE = frozenset("hx helix micro subl zed zeditor lapce amp cursor-cli".split())
+COLON_LINE = frozenset({"hx", "helix", "micro", "subl", "zed", "zeditor", "lapce", "amp", "cursor-cli"})
 """Editors that take `FILE:LINE`."""
-GOTO = frozenset("code code-insiders codium vscodium cursor windsurf positron code-server".split())
+GOTO = frozenset({"code", "code-insiders", "codium", "vscodium", "cursor", "windsurf", "positron", "code-server"})
 """Editors that take `--goto FILE:LINE`, and `--wait` where they would return at once."""
 IN_TERMINAL = ("nvim", "vim", "vi", "nano", "hx", "micro", "emacs", "ee")
 """Looked for, in this order, where neither $VISUAL nor $EDITOR is set."""

@@ -17,9 +17,7 @@ def key_list() -> str:
         commands = [command for command in COMMANDS if command.context == context]
         if not commands:
             continue
-        rows = [
-            f"| {_cell(keymap.all_shown(command))} | {command.help} | `{command.name}` |" for command in commands
-        ]
+        rows = [f"| {_cell(keymap.all_shown(command))} | {command.help} | `{command.name}` |" for command in commands]
         parts.append("\n".join([f"**{told}**", "", "| keys | what they do | command |", "|---|---|---|", *rows]))
     return "\n\n".join(parts)
 

@@ -13,7 +13,9 @@ from llmdebug.formats.errors import FormatError
 from llmdebug.http.exchange import Request, Response
 from llmdebug.jsontext.parse import JsonError, parse_json
 
-_CLIENT_ERROR = re.compile(r"Error code: \d{3}|\b\w*(?:Error|Exception): |^(?:< )?HTTP/\d|status_code=\d{3}", re.MULTILINE)
+_CLIENT_ERROR = re.compile(
+    r"Error code: \d{3}|\b\w*(?:Error|Exception): |^(?:< )?HTTP/\d|status_code=\d{3}", re.MULTILINE
+)
 _REQUEST_LINE = re.compile(r"\s*(?:###.*\n\s*)*(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS)\s+\S+")
 _ERROR_KEYS = frozenset({"error", "detail", "message", "object", "type", "code", "errors"})
 _REQUEST_KEYS = frozenset({"model", "messages", "prompt", "input", "text", "input_ids", "stream", "max_tokens"})

@@ -108,7 +108,7 @@ def parse_theme(text: str, path: str) -> Theme:
 
 def _style(written: object, place: str, *, ansi: bool) -> Style:
     if not isinstance(written, str) or not written.strip():
-        raise ThemeError(f"{place}: write a style as text, such as \"bold #ff6b6b on #101418\".")
+        raise ThemeError(f'{place}: write a style as text, such as "bold #ff6b6b on #101418".')
     words = written.split()
     attributes: dict[str, bool] = {}
     colours: dict[str, Color] = {}
@@ -210,8 +210,8 @@ def fallback_theme() -> Theme:
     plain = Style(color=Color.default(), bgcolor=Color.default())
     reverse = plain + Style(reverse=True)
     bold = plain + Style(bold=True)
-    special = {role: reverse for role in ("title_focus", "bar", "cursor", "match", "marked")}
-    special |= {role: bold for role in ("title", "strong", "accent", "error", "warning", "bar_key")}
+    special = dict.fromkeys(("title_focus", "bar", "cursor", "match", "marked"), reverse)
+    special |= dict.fromkeys(("title", "strong", "accent", "error", "warning", "bar_key"), bold)
     return Theme(name="plain", dark=True, ansi=True, styles={role: special.get(role, plain) for role in ROLES})
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
+
+if TYPE_CHECKING:
+    from llmdebug.debugger.session import Finding
 
 State = Literal["new", "waiting", "answered", "refused", "no_answer"]
 Settled = Literal["", "confirmed", "refuted", "no_answer"]
@@ -22,8 +25,8 @@ class Applied:
 
     number: int
     title: str
-    finding: object
-    """The debugger's Finding, handed back to it when the remedy is settled."""
+    finding: Finding
+    """What the debugger found, handed back to it when the remedy is settled."""
     request: Request
     """As the remedy proposes it, with its secrets by name."""
 
@@ -41,8 +44,8 @@ class Entry:
     """The latest answer, without its secrets."""
     sent: Request | None = None
     """The request that `exchange` answers, as it stood when it was sent."""
-    finding: object | None = None
-    """The debugger's Finding of `exchange`."""
+    finding: Finding | None = None
+    """The debugger's word on `exchange`."""
     diagnosis: Diagnosis | None = None
     diagnosing: str = ""
     """What is being done for a diagnosis that is under way."""

@@ -116,7 +116,7 @@ def check(screen: MainScreen) -> None:
         editor.set_marks({start + at: mark for at, mark in marks_of(body, entry.diagnosis).items()})
 
 
-def leave(screen: MainScreen) -> bool:
+def closed(screen: MainScreen) -> bool:
     """Closes the editor and keeps the edit; False where the text is no request, which is told."""
     editor, base, entry = screen.editor, screen.edit_base, screen.entry
     if editor is None or base is None or entry is None:
@@ -138,10 +138,14 @@ def leave(screen: MainScreen) -> bool:
     return True
 
 
+def leave(screen: MainScreen) -> None:
+    closed(screen)
+
+
 def leave_and_send(screen: MainScreen) -> None:
     from llmdebug.tui.acts.sending import send
 
-    if leave(screen):
+    if closed(screen):
         send(screen)
 
 

@@ -96,7 +96,7 @@ def link_source(screen: MainScreen) -> None:
 
 
 async def _link(screen: MainScreen, path: str) -> None:
-    from llmdebug.debugger.session import Finding, SentExchange
+    from llmdebug.debugger.session import SentExchange
     from llmdebug.source.tree import TreeError
     from llmdebug.tui.acts.sending import diagnose
 
@@ -112,8 +112,8 @@ async def _link(screen: MainScreen, path: str) -> None:
     screen.tell(f"Linked {path}.", "ok")
     screen.show_entry()
     if entry is not None and entry.finding is not None and not entry.diagnosing:
-        finding = cast(Finding, entry.finding)
-        await diagnose(screen, session, entry, SentExchange(id=finding.id, exchange=finding.exchange))
+        sent = SentExchange(id=entry.finding.id, exchange=entry.finding.exchange)
+        await diagnose(screen, session, entry, sent)
 
 
 def trail(screen: MainScreen) -> None:
@@ -128,7 +128,7 @@ def theme(screen: MainScreen) -> None:
     except ThemeError as error:
         screen.tell(str(error), "error")
         return
-    screen.tell(f"Theme {name}; to keep it: theme = \"{name}\" in the config file.")
+    screen.tell(f'Theme {name}; to keep it: theme = "{name}" in the config file.')
 
 
 def help_(screen: MainScreen) -> None:

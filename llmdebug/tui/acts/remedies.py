@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from llmdebug.http.exchange import Request
 from llmdebug.http.secrets import redact
+from llmdebug.tui.commands import BY_NAME
 from llmdebug.tui.worksheet import Applied, Entry
 
 if TYPE_CHECKING:
-    from llmdebug.debugger.session import Finding
     from llmdebug.tui.screens.main import MainScreen
 
 
@@ -22,7 +23,7 @@ def apply(screen: MainScreen, number: int) -> None:
     entry, session = screen.entry, screen.session
     if entry is None or session is None or entry.finding is None or entry.diagnosis is None:
         return
-    finding = cast("Finding", entry.finding)
+    finding = entry.finding
     try:
         requests = [shown_request(screen, request) for request in session.apply(finding, number)]
     except SessionError as error:
@@ -35,15 +36,9 @@ def apply(screen: MainScreen, number: int) -> None:
     else:
         entry = _fan_out(screen, entry, requests, applied)
     screen.show_entry(home=True)
-    send_key = screen.keymap.shown(screen.keymap.command("s", "request") or _send())
+    send_key = screen.keymap.shown(BY_NAME["send"])
     many = f" It takes {len(requests)} requests, which go out one after the other." if len(requests) > 1 else ""
     screen.tell(f"Remedy {number}: {title}. Press {send_key} to send it.{many}")
-
-
-def _send() -> object:
-    from llmdebug.tui.commands import BY_NAME
-
-    return BY_NAME["send"]
 
 
 def _fan_out(screen: MainScreen, entry: Entry, requests: list[Request], applied: Applied) -> Entry:
@@ -54,12 +49,10 @@ def _fan_out(screen: MainScreen, entry: Entry, requests: list[Request], applied:
         made = screen.worksheet.insert_after_current(named)
         made.finding, made.diagnosis = entry.finding, entry.diagnosis
         entries.append(made)
-    for one, following in zip(entries, entries[1:], strict=False):
+    for one, following in pairwise(entries):
         one.next_of_fan_out = following
     first = entries[0]
-    first.applied = Applied(
-        number=applied.number, title=applied.title, finding=applied.finding, request=first.request
-    )
+    first.applied = Applied(number=applied.number, title=applied.title, finding=applied.finding, request=first.request)
     screen.worksheet.go(screen.worksheet.index_of(first))
     return first
 

@@ -194,7 +194,7 @@ async def _settle(screen: MainScreen, session: Session, entry: Entry, sent: list
     entry.applied = None
     entry.diagnosing = "settling the diagnosis"
     try:
-        trial: Trial = await session.settle(cast("Finding", applied.finding), applied.number, sent)
+        trial: Trial = await session.settle(applied.finding, applied.number, sent)
     except Exception as error:
         screen.tell(_told(error), "error")
         return

@@ -61,9 +61,7 @@ class PanesLayout(Layout):
         super().__init__()
         self.regions = regions
 
-    def arrange(
-        self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
-    ) -> list[WidgetPlacement]:
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
         return [
             WidgetPlacement(self.regions[child], NULL_OFFSET, NULL_SPACING, child)
             for child in children

@@ -21,7 +21,7 @@ from llmdebug.tui.views.rows import NO_ROWS, Row, Rows, Span, pattern_of
 from llmdebug.tui.views.safetext import width
 
 if TYPE_CHECKING:
-    from rich.segment import Segment
+    pass
 
 WHEEL_LINES = 3
 
@@ -34,6 +34,8 @@ class LinePane(Widget):
     pane: ClassVar[str] = ""
     """Its name, which is also its context for keys."""
     has_cursor: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
+    """Empty cells at the left of each row."""
 
     class Pressed(Message):
         """The user clicked into a pane."""
@@ -74,7 +76,7 @@ class LinePane(Widget):
     @property
     def cells(self) -> int:
         """Width of the rows."""
-        return max(self.size.width - self.divider, 1)
+        return max(self.size.width - self.divider - self.margin, 1)
 
     @property
     def height_of_rows(self) -> int:
@@ -148,7 +150,8 @@ class LinePane(Widget):
             self.pinned = self.make_pinned(cells)[: max(self.size.height - 3, 0)]
             self.rows = self.make_rows(cells)
             self._hold_in_range()
-        strip = self._title(cells) if y == 0 else self._body(y, cells)
+        whole = cells + self.margin
+        strip = self._title(whole) if y == 0 else self._body(y, whole)
         if not self.divider:
             return strip
         edge = paint((Span("│", "dim"),), 1, self.theme)
@@ -177,7 +180,7 @@ class LinePane(Widget):
         if y > height:
             place = y - height - 1
             row = self.pinned[place] if place < len(self.pinned) else ()
-            return paint(row, cells, self.theme)
+            return paint((Span(" " * self.margin), *row), cells, self.theme)
         index = self.top + y - 1
         if index >= len(self.rows):
             return paint((), cells, self.theme)
@@ -185,8 +188,10 @@ class LinePane(Widget):
         behind = self.behind(index)
         if self._pattern is not None:
             row = marked_matches(row, self._pattern)
-        strip = paint(row, cells, self.theme, behind=behind, left=self.left)
-        return strip
+        if not self.margin:
+            return paint(row, cells, self.theme, behind=behind, left=self.left)
+        edge = paint((), self.margin, self.theme, behind=behind)
+        return Strip.join([edge, paint(row, cells - self.margin, self.theme, behind=behind, left=self.left)])
 
     def behind(self, index: int) -> str:
         """The role whose background a row has."""
@@ -242,9 +247,7 @@ class LinePane(Widget):
         """Whether a visible row is longer than what shows of it."""
         last = min(self.top + self.height_of_rows, len(self.rows))
         edge = self.left + self.cells
-        return any(
-            sum(width(span.text) for span in self.rows.row(index)) > edge for index in range(self.top, last)
-        )
+        return any(sum(width(span.text) for span in self.rows.row(index)) > edge for index in range(self.top, last))
 
     # Searching.
 

@@ -20,6 +20,7 @@ FIRST_STEPS = (
 
 
 class RequestPane(LinePane):
+    margin: ClassVar[int] = 0
     pane: ClassVar[str] = "request"
 
     def __init__(self, theme: Theme) -> None:

@@ -66,6 +66,7 @@ class EntryRows:
 
 
 class RequestsPane(LinePane):
+    margin: ClassVar[int] = 0
     pane: ClassVar[str] = "requests"
 
     def __init__(self, theme: Theme, worksheet: Worksheet, title: Callable[[], str]) -> None:

@@ -32,14 +32,20 @@ class HelpScreen(ViewerScreen):
         shown = ""
         for command in keymap.in_context(self._asked_in, searching=self.main.searching):
             if command.context != shown:
-                rows += [(), (Span(CONTEXTS[command.context], "strong"),)] if rows else [
-                    (Span(CONTEXTS[command.context], "strong"),)
-                ]
+                rows += (
+                    [(), (Span(CONTEXTS[command.context], "strong"),)]
+                    if rows
+                    else [(Span(CONTEXTS[command.context], "strong"),)]
+                )
                 shown = command.context
             reason = unmet(command, self._met)
             told = f"{command.help}" + (f" (not now: {reason})" if reason else "")
-            rows += wrap((
-                Span(f"  {keymap.all_shown(command):<{KEYS_CELLS}} ", "accent" if not reason else "dim"),
-                Span(clean(told), "text" if not reason else "dim"),
-            ), cells, KEYS_CELLS + 3)
+            rows += wrap(
+                (
+                    Span(f"  {keymap.all_shown(command):<{KEYS_CELLS}} ", "accent" if not reason else "dim"),
+                    Span(clean(told), "text" if not reason else "dim"),
+                ),
+                cells,
+                KEYS_CELLS + 3,
+            )
         return FixedRows(rows)

@@ -121,7 +121,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
             if pane is self.request and self.editor is not None:
                 edge = 1 if name in arrangement.dividers else 0
                 regions[self.request] = Region(region.x, region.y, region.width, 1)
-                pane, region = self.editor, Region(region.x + edge, region.y + 1, region.width - edge, region.height - 1)
+                pane, region = (
+                    self.editor,
+                    Region(region.x + edge, region.y + 1, region.width - edge, region.height - 1),
+                )
             regions[pane] = region
         for name, line_pane in self.panes.items():
             line_pane.divider = name in arrangement.dividers
@@ -316,7 +319,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         event.stop()
         if self.editor is not None or event.pane.pane not in self.panes:
             return
-        self.activate(event.pane.pane)  # type: ignore[arg-type]
+        self.activate(event.pane.pane)
         if event.row is not None:
             event.pane.move_to(event.row)
 

@@ -36,11 +36,13 @@ class PaletteScreen(ViewerScreen):
             told = f"{command.help}" if not reason else f"not now: {reason}"
             room = cells - 22 - width(keys) - 2
             text = shorten(told, room)
-            rows.append((
-                Span(f" {command.name:<20} ", "strong" if not reason else "dim"),
-                Span(text + " " * max(room - width(text), 0), "text" if not reason else "dim"),
-                Span(f" {keys}", "accent"),
-            ))
+            rows.append(
+                (
+                    Span(f" {command.name:<20} ", "strong" if not reason else "dim"),
+                    Span(text + " " * max(room - width(text), 0), "text" if not reason else "dim"),
+                    Span(f" {keys}", "accent"),
+                )
+            )
         return FixedRows(rows or [safe("No command is called so.", "dim")])
 
     def on_key(self, event: events.Key) -> None:

@@ -55,7 +55,9 @@ class SourceScreen(ViewerScreen):
     def heading(self, cells: int) -> Row:
         told = f"{self.site.role} {self.site.symbol}".rstrip()
         room = max(cells - len(told) - 4, 20)
-        return (Span(f"{shorten_middle(clean(f'{self.site.file}:{self.site.line}'), room)}  {shorten(clean(told), cells)}"),)
+        return (
+            Span(f"{shorten_middle(clean(f'{self.site.file}:{self.site.line}'), room)}  {shorten(clean(told), cells)}"),
+        )
 
     def make_rows(self, cells: int) -> Rows:
         return SourceRows(self._lines, self.site.line, self.site.end_line, cells)

@@ -30,7 +30,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 def formatted_json(body: bytes) -> bytes | None:
     """The body as indented JSON, numbers and keys as they came, lists of numbers on one line; None for none."""
-    if not body.lstrip()[:1] in (b"{", b"[", b'"') or len(body) > FORMATTED_BYTES:
+    if body.lstrip()[:1] not in (b"{", b"[", b'"') or len(body) > FORMATTED_BYTES:
         return None
     try:
         indented = msgspec.json.format(body, indent=2)

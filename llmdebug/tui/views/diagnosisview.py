@@ -92,10 +92,12 @@ def excerpt_rows(excerpt: str, cells: int, *, brief: bool = False) -> list[Row]:
         if match[2] == "▶":
             room = cells - digits - 5
             text = shorten(code, room)
-            rows.append((
-                Span(f"  {match[1]:>{digits}} ▶ ", "marked"),
-                Span(text + " " * max(room - width(text), 0), "marked"),
-            ))
+            rows.append(
+                (
+                    Span(f"  {match[1]:>{digits}} ▶ ", "marked"),
+                    Span(text + " " * max(room - width(text), 0), "marked"),
+                )
+            )
         else:
             rows.append((Span(f"  {match[1]:>{digits}} │ ", "dim"), *python_row(code)))
     return rows

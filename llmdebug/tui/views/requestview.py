@@ -71,8 +71,9 @@ def problem_of(body: bytes) -> str:
 class RequestRows:
     """Head and body together; `body_starts` is the row where the body begins."""
 
-    def __init__(self, request: Request, base_url: str | None, document: BodyDocument, marks: Mapping[int, str],
-                 cells: int) -> None:
+    def __init__(
+        self, request: Request, base_url: str | None, document: BodyDocument, marks: Mapping[int, str], cells: int
+    ) -> None:
         self._marks = marks
         line = f"{request.method} {shown_url(request.url, base_url)}"
         head: list[Row] = [*wrap((Span("  "), *safe(line, "strong")), cells, 4)]

@@ -62,9 +62,7 @@ def header_rows(exchange: Exchange, cells: int) -> Rows:
     if timing is not None:
         rows.append(())
         times = (("connected", timing.connect), ("first byte", timing.first_byte), ("end", timing.end))
-        rows += [
-            (Span(f"{name:<10} ", "key"), Span(f"after {duration(at)}")) for name, at in times if at is not None
-        ]
+        rows += [(Span(f"{name:<10} ", "key"), Span(f"after {duration(at)}")) for name, at in times if at is not None]
     return FixedRows(wrapped(rows, cells, 2))
 
 
@@ -144,10 +142,13 @@ def _arguments(arguments: str, cells: int) -> list[Row]:
 def waiting_rows(seconds: float, events: int, text: StreamText, cells: int, where: str) -> Rows:
     """While an answer is awaited or coming in."""
     if not events:
-        rows = wrapped([
-            (Span(f"waiting for the model: {duration(seconds)}", "warning"),),
-            safe(f"{where} has taken the request; a slow first token is normal. x cancels.", "dim"),
-        ], cells)
+        rows = wrapped(
+            [
+                (Span(f"waiting for the model: {duration(seconds)}", "warning"),),
+                safe(f"{where} has taken the request; a slow first token is normal. x cancels.", "dim"),
+            ],
+            cells,
+        )
         return FixedRows(rows)
     return text_rows(text, cells)
 

@@ -7,7 +7,6 @@ so that nothing is hidden, and every text is one line.
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
 from rich.cells import cell_len
@@ -19,23 +18,23 @@ MAX_MARKS = 4
 _HARMLESS = re.compile(r"[ -~]*")
 _HARMFUL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u200e\u200f"
-    "\u2028-\u202f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    "\ud800-\udfff]"
+    "\u2028-\u202f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff\ud800-\udfff]"
 )
-_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{%d})"
-                    r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+" % MAX_MARKS)
+_COMBINING = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_MARKS = re.compile(f"({_COMBINING}{{{MAX_MARKS}}}){_COMBINING}+")
 _JOINER = "\u200d"
 
 
 def clean(text: str) -> str:
-    """One line of text, tabs widened, harmful characters shown as `␛` or `‹U+202E›`."""
+    """One line of text, tabs widened, harmful characters shown as `␛` or `<U+202E>`."""
     if _HARMLESS.fullmatch(text):
         return text
     if "\t" in text:
         text = text.expandtabs(TAB_WIDTH)
     text = _HARMFUL.sub(_picture, text)
     if _JOINER in text:
-        text = text.replace(_JOINER, "‹ZWJ›")
+        text = text.replace(_JOINER, "<ZWJ>")
     return _MARKS.sub(r"\1", text)
 
 
@@ -52,16 +51,15 @@ def _picture_of(letter: str) -> str:
         return "␡"
     if 0xFE00 <= code <= 0xFE0F:
         return ""
-    return f"‹U+{code:04X}›"
+    return f"<U+{code:04X}>"
 
 
 def harmless_letters(text: str) -> str:
     """As clean(), but letter for letter, so that columns stay: for the editor."""
     if _HARMLESS.fullmatch(text):
         return text
-    return _HARMFUL.sub(lambda match: chr(0x2400 + ord(match[0])) if ord(match[0]) < 0x20 else "�", text).replace(
-        _JOINER, "�"
-    )
+    shown = _HARMFUL.sub(lambda match: chr(0x2400 + ord(match[0])) if ord(match[0]) < 0x20 else "�", text)
+    return shown.replace(_JOINER, "�")
 
 
 def width(text: str) -> int:
@@ -101,8 +99,3 @@ def shorten_middle(text: str, cells: int) -> str:
         return shorten(text, cells)
     tail = (cells - 1) * 2 // 3
     return cut(text, cells - 1 - tail) + "…" + text[-tail:] if text.isascii() else shorten(text, cells)
-
-
-def is_wide(letter: str) -> bool:
-    """Whether a character takes two cells."""
-    return unicodedata.east_asian_width(letter) in "WF"

@@ -1,0 +1,1 @@
+"""The config file: one strict TOML file, and where each effective value comes from."""
