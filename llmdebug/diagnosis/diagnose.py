@@ -7,13 +7,17 @@ from collections.abc import Sequence
 
 from llmdebug.diagnosis.finding import Finding, Spot
 from llmdebug.diagnosis.ground import Ground, ground_of
+from llmdebug.diagnosis.ignored import ignored_by
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
+from llmdebug.diagnosis.library import from_library
+from llmdebug.diagnosis.malformed import unreadable_body
 from llmdebug.diagnosis.question import Question, ask
-from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
-from llmdebug.diagnosis.schema_claim import folded, from_schema, handler_spot
+from llmdebug.diagnosis.schema_claim import folded, from_schema
+from llmdebug.diagnosis.silent import from_code, is_silent
 from llmdebug.diagnosis.text_claim import from_text
-from llmdebug.diagnosis.verdict import Diagnosis, Site
+from llmdebug.diagnosis.verdict import Diagnosis, Kind, Site
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index
 
@@ -82,26 +86,40 @@ def look(ground: Ground, question: Question) -> Finding:
     """What one tree tells of a question."""
     resolution = ground.resolve(question.method, question.path)
     registered = resolution.matches[0] if resolution.matches else None
+    finding = _refusal(ground, resolution, registered, question)
+    dropped = ignored_by(ground, registered, question)
+    if finding is None:
+        kind: Kind = "ignored_field" if dropped.pointers else "none"
+        return Finding(kind, [], dropped.spots, ignored=dropped.pointers, confidence=0.5 if dropped.pointers else 0.1)
+    finding.ignored = [p for p in dropped.pointers if all(f.pointer != p for f in finding.fields)]
+    return finding
+
+
+def _refusal(
+    ground: Ground, resolution: Resolution, registered: Registered | None, question: Question
+) -> Finding | None:
+    """Why the server refused; None where it did not."""
     answer = question.answer
+    if is_silent(question, question.answer_body):
+        found = from_code(ground, registered, question)
+        return found or (without_tree(question) if answer.refused else None)
     if not answer.refused:
-        return Finding("none")
+        return None
     routing = from_router(ground, resolution, question)
     if routing is not None:
         return routing
     for item in folded(ground, registered, question):
         if item.complaint.type == "json_invalid":
-            return _malformed(ground, registered, question)
+            return unreadable_body(ground, registered)
         found = from_schema(ground, registered, question, item)
         if found is None:
             found = from_text(ground, registered, question, item.complaint.message, item)
         if found is not None:
             return found
-    found = from_text(ground, registered, question, answer.text)
-    return found or without_tree(question)
-
-
-def _malformed(ground: Ground, registered: Registered | None, question: Question) -> Finding:
-    finding = Finding("malformed_json", confidence=0.9)
-    if registered is not None:
-        finding.spots = [handler_spot(ground, registered, "the handler whose body could not be read")]
-    return finding
+    if kind_of_text(answer.text, answer.status) == "malformed_json" and (question.body_problem or not question.fields):
+        return unreadable_body(ground, registered)
+    return (
+        from_text(ground, registered, question, answer.text)
+        or from_library(ground, registered, question, answer.text)
+        or without_tree(question)
+    )

@@ -11,6 +11,7 @@ from llmdebug.diagnosis.complaint import Answer, read_answer
 from llmdebug.http.exchange import Exchange, Request, header
 
 MAX_BODY = 64_000_000
+MAX_ANSWER = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Question:
     """The parsed JSON body; None where there is none, or it is no JSON."""
     body_problem: str = ""
     """Why the body is no JSON, with line and column; empty where it is, or where none was sent."""
+    answer_body: str = ""
+    """The body of the answer as text, its start where it is long."""
     content_type: str = ""
     """Media type of the request, lower case, without parameters."""
 
@@ -58,6 +61,7 @@ def ask(exchange: Exchange) -> Question | None:
         query=query,
         body=body,
         body_problem=problem,
+        answer_body=response.body[:MAX_ANSWER].decode("utf-8", "replace"),
         content_type=content_type,
     )
 

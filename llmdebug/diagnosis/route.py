@@ -101,6 +101,17 @@ class Routes:
         return [known for likeness, known in ranked[:3] if likeness > 0.45]
 
 
+def nearness(one: str, other: str) -> float:
+    """Share of the folders that two files have in common."""
+    left, right = one.split("/")[:-1], other.split("/")[:-1]
+    common = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        common += 1
+    return common / max(len(left), len(right), 1)
+
+
 def join(prefix: str, path: str) -> str:
     if not prefix:
         return path or "/"

@@ -12,7 +12,7 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_text
 from llmdebug.diagnosis.locate import Located, has_pointer, value_at
 from llmdebug.diagnosis.question import Question
-from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.route import Registered, nearness
 from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.template import Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
@@ -67,7 +67,7 @@ def from_text(
     speaking, wrapping = without_wrappers(found)
     serving = [m for m in speaking if not ASIDE.search(m.path)] or speaking
     best = max(serving, key=lambda m: (round(m.coverage, 2) >= ENOUGH_COVERAGE, m.letters))
-    if best.coverage < ENOUGH_COVERAGE or best.letters < ENOUGH_LETTERS and best.letters < letters_in(text):
+    if best.coverage < ENOUGH_COVERAGE or (best.letters < ENOUGH_LETTERS and best.letters < letters_in(text)):
         return None
     alike = [m for m in serving if m.letters >= ALIKE * best.letters and m.coverage >= 0.75 * best.coverage]
     candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best)
@@ -95,7 +95,7 @@ def _judge(
         if registered is not None and len(alike) > 0:
             _by_guard(candidate, study)
         if registered is not None:
-            candidate.score += 0.6 * _nearness(registered.file, match.path)
+            candidate.score += 0.6 * nearness(registered.file, match.path)
         candidates.append(candidate)
     return sorted(candidates, key=lambda c: (-c.score, c.match.path, c.match.rejection.line))
 
@@ -187,17 +187,6 @@ def _contradicted(candidate: Candidate, study: Study) -> bool:
         return False
     node = function_node(study.ground.index.syntax(match.path), match.rejection.symbol)
     return node is not None and holds(guards_of(node, match.rejection.line), given) is False
-
-
-def _nearness(one: str, other: str) -> float:
-    """Share of the folders that two files have in common."""
-    left, right = one.split("/")[:-1], other.split("/")[:-1]
-    common = 0
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            break
-        common += 1
-    return common / max(len(left), len(right), 1)
 
 
 def settle(

@@ -1,0 +1,176 @@
+"""Texts of libraries that every server shares, and the calls that raise them.
+
+A message that stands nowhere in the tree may be a library's: the site is then the server's call that let it out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.kinds import kind_of_text
+from llmdebug.diagnosis.locate import walk
+from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.route import Registered, nearness
+from llmdebug.index.build import ASIDE
+from llmdebug.index.python.inputs import functions_of
+from llmdebug.index.python.syntax import last_name
+
+MAX_FILES = 12
+MAX_SPOTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library's way to complain."""
+
+    name: str
+    text: re.Pattern[str]
+    calls: tuple[str, ...]
+    """Names of the calls that raise it, the most telling first."""
+
+
+def _library(name: str, calls: str, *texts: str) -> Library:
+    return Library(name, re.compile("|".join(texts), re.I), tuple(calls.split()))
+
+
+LIBRARIES = (
+    _library(
+        "a chat template",
+        "apply_chat_template render from_string compile",
+        r"cannot apply chat template",
+        r"continue_final_message and add_generation_prompt are not compatible",
+        r"continue_final_message is set but",
+        r"cannot use chat template functions",
+        r"conversation roles must alternate",
+        r"after the optional system message",
+        r"tokenizer\.chat_template is not set",
+        r"can only concatenate str .* to str",
+        r"is undefined$",
+        r"encountered unknown tag",
+        r"unexpected end of template",
+        r"expected token .* got",
+    ),
+    _library(
+        "the tokenizer",
+        "decode batch_decode convert_ids_to_tokens encode tokenizer",
+        r"number too large to fit in target type",
+        r"out of range integral type conversion attempted",
+        r"can't convert negative int to unsigned",
+        r"argument '?ids'?: ",
+        r"TextEncodeInput must be Union",
+        r"text input must be of type `?str",
+    ),
+    _library(
+        "jsonschema",
+        "check_schema validate validator_for",
+        r"is not valid under any of the given schemas",
+        r"failed validating",
+    ),
+    _library("base64", "b64decode", r"incorrect padding", r"only base64 data is allowed", r"invalid base64"),
+    _library(
+        "an image library",
+        "open load_image verify",
+        r"cannot identify image file",
+        r"broken data stream when reading image",
+    ),
+    _library(
+        "the HTTP client", "get request fetch", r"cannot connect to host", r"name or service not known", r"invalid url"
+    ),
+    _library(
+        "msgspec",
+        "decode convert",
+        r"object missing required field",
+        r"expected `\w+(?:[^`]*)`, got `\w+`",
+        r"object contains unknown field",
+        r"invalid enum value",
+        r"json is malformed",
+    ),
+)
+
+
+def from_library(ground: Ground, registered: Registered | None, question: Question, text: str) -> Finding | None:
+    """The finding for a text that a library made; None where no library is known to say so."""
+    library = next((known for known in LIBRARIES if known.text.search(text)), None)
+    template = _own_template(text, question)
+    if library is None and template is not None:
+        library = LIBRARIES[0]
+    if library is None:
+        return None
+    spots: list[Spot] = []
+    for call in library.calls:
+        spots = _calls(ground, registered, call, library.name)
+        if spots:
+            break
+    return Finding(kind_of_text(text, question.answer.status), spots=spots, confidence=0.6 if spots else 0.2)
+
+
+def _own_template(text: str, question: Question) -> str | None:
+    """The pointer of a template that the request itself brought and that says this."""
+    if len(text) < 6:
+        return None
+    for pointer, value in walk(question.body):
+        if isinstance(value, str) and len(value) > len(text) and text in value and ("{%" in value or "{{" in value):
+            return pointer
+    return None
+
+
+def _calls(ground: Ground, registered: Registered | None, name: str, library: str) -> list[Spot]:
+    """Statements of serving code that make this call, those that the route reaches first."""
+    index = ground.index
+    held = [p for p in index.search.files_with([f".{name}("]) if not ASIDE.search(p)]
+    reach = ground.reach(registered) if registered else None
+    known = [p for p in held if p in index.loaded]
+    index.load([*known, *[p for p in held if p not in index.loaded][:MAX_FILES]])
+    found: list[tuple[tuple[int, int, float, str, int], Spot]] = []
+    for path in held:
+        if path not in index.loaded:
+            continue
+        callers = [f for f in index.loaded[path].functions if name in f.calls]
+        if not callers:
+            continue
+        module = index.syntax(path)
+        nodes = dict(functions_of(module)) if module else {}
+        for function in callers:
+            node = nodes.get(function.name)
+            statement = _statement(node, name) if node is not None else None
+            if statement is None:
+                continue
+            depth = reach.of(path, function.name) if reach else None
+            guarded = _is_guarded(node, statement.lineno) if node is not None else False
+            closeness = nearness(registered.file, path) if registered else 0.0
+            order = (0 if depth is not None else 1, 0 if guarded else 1, -closeness, path, statement.lineno)
+            why = (f"calls {name}; the text is of {library}",)
+            end = statement.end_lineno or statement.lineno
+            found.append((order, Spot(path, statement.lineno, end, function.name, "checks", 0.6, why)))
+    found.sort(key=lambda pair: pair[0])
+    return [spot for _, spot in found[:MAX_SPOTS]]
+
+
+def _statement(node: ast.AST, name: str) -> ast.stmt | None:
+    """The innermost statement that makes the call."""
+    best: ast.stmt | None = None
+    for part in ast.walk(node):
+        if isinstance(part, ast.stmt) and not hasattr(part, "body"):
+            if any(isinstance(c, ast.Call) and last_name(c) == name for c in ast.walk(part)):
+                best = part
+                break
+    return best
+
+
+def _is_guarded(node: ast.AST, line: int) -> bool:
+    """Whether a `try` stands around a line that answers for what it raises."""
+    for part in ast.walk(node):
+        if (
+            isinstance(part, ast.Try)
+            and part.handlers
+            and part.body[0].lineno <= line <= (part.body[-1].end_lineno or line)
+        ):
+            if any(
+                isinstance(inner, ast.Raise | ast.Return) for handler in part.handlers for inner in ast.walk(handler)
+            ):
+                return True
+    return False

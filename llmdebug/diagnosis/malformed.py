@@ -1,0 +1,68 @@
+"""Bodies that are no JSON: the place where the server reads them."""
+
+from __future__ import annotations
+
+import ast
+
+from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.schema_claim import handler_spot
+from llmdebug.index.build import ASIDE
+from llmdebug.index.python.inputs import find_handler, function_node, functions_of
+from llmdebug.index.python.syntax import last_name
+
+PARSERS = frozenset({"loads", "decode", "json", "get_json", "parse"})
+
+
+def unreadable_body(ground: Ground, registered: Registered | None) -> Finding:
+    """The finding for a body that can't be parsed: own parsing code of the server first, else the handler."""
+    finding = Finding("malformed_json", confidence=0.9)
+    own = _request_class(ground, registered)
+    if own is not None:
+        finding.spots.append(own)
+    if registered is not None:
+        by_hand = _in_handler(ground, registered)
+        if by_hand is not None:
+            finding.spots.append(by_hand)
+        finding.spots.append(handler_spot(ground, registered, "the handler whose body could not be read", 0.6))
+    return finding
+
+
+def _request_class(ground: Ground, registered: Registered | None) -> Spot | None:
+    """The parsing line of a request class that the server puts in place of the framework's."""
+    index = ground.index
+    for path in index.base():
+        if ASIDE.search(path) or (registered is not None and path != registered.file):
+            continue
+        facts = index.loaded.get(path)
+        for known in facts.classes if facts else ():
+            if not any(base.rpartition(".")[2] == "Request" for base in known.bases):
+                continue
+            node = function_node(index.syntax(path), f"{known.name}.json")
+            line = _parsing_line(node) if node is not None else None
+            if line is not None:
+                why = ("this request class reads each JSON body",)
+                return Spot(path, line, line, f"{known.name}.json", "raises", 0.9, why)
+    return None
+
+
+def _in_handler(ground: Ground, registered: Registered) -> Spot | None:
+    """The line of the handler that parses the body by hand."""
+    found = find_handler(ground.index, registered.file, registered.route)
+    if found is None or (not ground.inputs(registered).by_hand and ground.inputs(registered).body is not None):
+        return None
+    path, function = found
+    module = ground.index.syntax(path)
+    node = next((n for name, n in functions_of(module) if name == function.name), None) if module else None
+    line = _parsing_line(node) if node is not None else None
+    if line is None:
+        return None
+    return Spot(path, line, line, function.name, "checks", 0.8, ("reads the body as JSON",))
+
+
+def _parsing_line(node: ast.AST) -> int | None:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and last_name(part) in PARSERS:
+            return part.lineno
+    return None

@@ -1,0 +1,86 @@
+"""Refusals without a word: bare 500s and streams that just end, traced by walking the code on the request."""
+
+from __future__ import annotations
+
+import re
+
+from llmdebug.diagnosis.finding import Finding, Spot, blamed
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.kinds import kind_of_text
+from llmdebug.diagnosis.locate import has_pointer
+from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.study import Study
+from llmdebug.diagnosis.verdict import Kind
+from llmdebug.index.python.execute import Outcome
+
+SAYS_NOTHING = re.compile(
+    r"^(?:internal server error|server error|an? (?:internal |unexpected )?error (?:has )?occurred|500)?\W*$", re.I
+)
+LAST_EVENT = re.compile(
+    r"\[DONE\]|\"finish_reason\": ?\"\w|message_stop|response\.(?:completed|failed|incomplete)|\"done\": ?true|\"stop\": ?true|\"usage\""
+)
+MAX_SPOTS = 3
+
+
+def is_silent(question: Question, body: str) -> bool:
+    """Whether an answer refuses without saying why."""
+    answer = question.answer
+    if answer.status >= 500:
+        return SAYS_NOTHING.match(answer.text.strip()) is not None
+    if answer.status >= 300 or answer.refused:
+        return False
+    streams = question.fields.get("stream") is True or answer.shape == "stream"
+    return (streams and LAST_EVENT.search(body) is None) or (answer.shape == "empty" and bool(question.fields))
+
+
+def from_code(ground: Ground, registered: Registered | None, question: Question) -> Finding | None:
+    """The finding of a walk through the route's code; None where the walk meets nothing."""
+    if registered is None:
+        return None
+    outcomes = [o for o in Study(ground, registered, question).forward() if o.kind != "return"]
+    sure = [o for o in outcomes if o.certain]
+    unsure = [o for o in outcomes if not o.certain and _concerns(o, question)]
+    ranked = sure[:1] + unsure[:MAX_SPOTS]
+    if not ranked:
+        return None
+    first = ranked[0]
+    text = first.text or _text_of(ground, first)
+    kind: Kind = (
+        "wrong_type"
+        if first.kind == "crash" and first.error in {"TypeError", "AttributeError"}
+        else kind_of_text(text, 400)
+    )
+    pointers = sorted((p for p in first.near or first.reads if p), key=lambda p: (-p.count("/"), p))
+    fields = [blamed(p, _reason(first), 0.8 if first.certain else 0.5) for p in pointers]
+    if first.kind == "crash" and "" in first.near and not pointers:
+        fields = [blamed("", _reason(first), 0.8)]
+    finding = Finding(kind, fields, confidence=0.7 if first.certain else 0.35)
+    finding.spots = [_spot(o, 0.8 if o.certain else 0.4) for o in ranked[:MAX_SPOTS]]
+    return finding
+
+
+def _concerns(outcome: Outcome, question: Question) -> bool:
+    """Whether a doubtful outcome hangs on something that the request sends."""
+    return any(p and has_pointer(question.body, p) for p in outcome.near)
+
+
+def _text_of(ground: Ground, outcome: Outcome) -> str:
+    facts = ground.index.facts(outcome.path)
+    for rejection in facts.rejections if facts else ():
+        if rejection.line == outcome.line and rejection.templates:
+            return " ".join(part or "" for part in rejection.templates[0].parts)
+    return ""
+
+
+def _reason(outcome: Outcome) -> str:
+    if outcome.kind == "crash":
+        return f"{outcome.symbol} fails on it: {outcome.error}: {outcome.text}"
+    return f"{outcome.symbol} raises {outcome.error or 'an error'} for it"
+
+
+def _spot(outcome: Outcome, score: float) -> Spot:
+    why = outcome.text or f"raises {outcome.error}"
+    doubt = "the request surely leads here" if outcome.certain else "the request may lead here"
+    role = "raises" if outcome.kind == "raise" else "checks"
+    return Spot(outcome.path, outcome.line, outcome.end_line, outcome.symbol, role, score, (why, doubt))  # type: ignore[arg-type]
