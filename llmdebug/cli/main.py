@@ -1,8 +1,4 @@
-"""The `llmdebug` command: finds the command asked for, and loads no more than it needs.
-
-The line that programs run most, `diagnose FILE… --source TREE --json`, is understood without Typer, which
-would cost a short run a third of its time.
-"""
+"""The `llmdebug` command: finds the command asked for, and loads no more than it needs."""
 
 from __future__ import annotations
 
@@ -36,12 +32,11 @@ def main() -> NoReturn:
 
 
 def _run(words: list[str]) -> int:
-    if words[:1] == ["diagnose"]:
-        from llmdebug.cli.plain_diagnose import plain_diagnose
+    from llmdebug.cli.plain import run_plain
 
-        code = plain_diagnose(words[1:])
-        if code is not None:
-            return code
+    code = run_plain(words)
+    if code is not None:
+        return code
     asked = words[0] if words and words[0] in COMMANDS else None
     application([asked] if asked else list(COMMANDS))(words, prog_name="llmdebug")
     return 0
