@@ -12,7 +12,7 @@ from textual.app import App
 from textual.theme import Theme as TextualTheme
 
 from llmdebug.tui.keymap import Keymap
-from llmdebug.tui.opening import Opening
+from llmdebug.tui.opening import Opening, first_worksheet
 from llmdebug.tui.screens.main import MainScreen, background_of
 from llmdebug.tui.theme import Theme, ThemeError, chosen_theme, load_theme, theme_files
 from llmdebug.tui.worksheet import Worksheet
@@ -20,7 +20,10 @@ from llmdebug.tui.worksheet import Worksheet
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from textual.driver import Driver
+
     from llmdebug.config.settings import Settings
+    from llmdebug.tui.commands import Command
 
 
 class DebuggerApp(App[int], inherit_bindings=False):
@@ -41,11 +44,12 @@ class DebuggerApp(App[int], inherit_bindings=False):
         keys: dict[str, list[str]] | None = None,
         worksheet: Worksheet | None = None,
         on_start: Callable[[MainScreen], None] | None = None,
+        driver: type[Driver] | None = None,
     ) -> None:
         self._theme_folder = theme_folder
         self.colours, told = chosen_theme(theme, theme_folder)
         self._editor_command = ""
-        super().__init__()
+        super().__init__(driver_class=driver)
         self.animation_level = "none"
         self._use(self.colours)
         self.keymap = Keymap(keys)
@@ -53,11 +57,8 @@ class DebuggerApp(App[int], inherit_bindings=False):
         """What was wrong with the settings, told once the screen is there."""
         self.main = MainScreen(opening, self.colours, self.keymap, worksheet or Worksheet())
         self.main.styles.background = background_of(self.colours)
-        from llmdebug.tui.acts.starting import start
-        from llmdebug.tui.acts.table import act
-
-        self.main.act = act
-        self.main.on_start = on_start or start
+        self.main.act = _act
+        self.main.on_start = on_start or _start
         self.editor_command = ""
 
     def _use(self, theme: Theme) -> None:
@@ -86,16 +87,25 @@ class DebuggerApp(App[int], inherit_bindings=False):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGHUP, signal.SIGTERM):
             try:
-                loop.add_signal_handler(number, self._hang_up)
+                loop.add_signal_handler(number, self._hang_up, number)
             except (RuntimeError, ValueError):
                 return
 
-    def _hang_up(self) -> None:
+    def on_resize(self) -> None:
+        self.forget_terminal()
+
+    def forget_terminal(self) -> None:
+        """The next paint is whole: the terminal may show anything."""
+        forget = getattr(self._driver, "forget", None)
+        if forget is not None:
+            forget()
+
+    def _hang_up(self, number: int) -> None:
         """The terminal is gone or the system stops us: what is unsent is kept, then we go."""
         from llmdebug.tui.acts.drafting import keep_now
 
         keep_now(self.main)
-        self.exit(128 + signal.SIGHUP)
+        self.exit(128 + number)
 
     def next_theme(self, name: str | None = None) -> str:
         """Switches the theme while running; gives its name. Raises ThemeError."""
@@ -116,6 +126,19 @@ class DebuggerApp(App[int], inherit_bindings=False):
         return name
 
 
+def _act(screen: MainScreen, command: Command, key: str) -> None:
+    """The acts are not on the way to the first paint."""
+    from llmdebug.tui.acts.table import act
+
+    act(screen, command, key)
+
+
+def _start(screen: MainScreen) -> None:
+    from llmdebug.tui.acts.starting import start
+
+    start(screen)
+
+
 def run(
     *,
     base_url: str | None = None,
@@ -125,6 +148,7 @@ def run(
     **connection: Any,
 ) -> int:
     """Runs the app until the user leaves; gives the exit code. `connection` are other fields of Opening."""
+    from llmdebug.tui.driver import LeanDriver
     from llmdebug.tui.terminal import unusable
 
     reason = unusable()
@@ -132,8 +156,6 @@ def run(
         sys.stderr.write(f"llmdebug: {reason}\n")
         return 2
     opening = Opening(base_url=base_url, sources=sources, file=file, **connection)
-    from llmdebug.tui.acts.starting import first_worksheet
-
     worksheet, problem = first_worksheet(opening)
     if problem:
         sys.stderr.write(f"llmdebug: {problem}\n")
@@ -144,6 +166,7 @@ def run(
         theme_folder=config.theme_folder if config is not None else None,
         keys={name: list(keys) for name, keys in config.keys.items()} if config is not None else None,
         worksheet=worksheet,
+        driver=LeanDriver,
     )
     app.editor_command = config.editor if config is not None else ""
     result = app.run(mouse=config.mouse if config is not None else True)

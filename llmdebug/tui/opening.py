@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmdebug.http.exchange import Request
+from llmdebug.tui.worksheet import Worksheet
 
 if TYPE_CHECKING:
     from llmdebug.debugger.session import Session
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 STANDARD_ROUTES = ("/v1/chat/completions", "/v1/completions")
 HEADERS = (("Content-Type", "application/json"),)
 MODEL = b'"model": ""'
+DEMO_BASE_URL = "http://127.0.0.1:1"
+"""Stands in the demo's requests until its server has a port."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,3 +61,35 @@ def standard_requests(base_url: str) -> list[Request]:
         Request(method="POST", url=join(base_url, STANDARD_ROUTES[1]), headers=HEADERS, body=text, name="completion"),
         Request(method="GET", url=join(base_url, "/v1/models"), name="models"),
     ]
+
+
+def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:
+    """The requests to begin with; and why there are none, where a file cannot be read."""
+    worksheet = Worksheet()
+    if opening.demo or opening.file is not None:
+        from llmdebug.formats.errors import FormatError
+
+        try:
+            worksheet.add(*_of_file(opening))
+        except FormatError as error:
+            return worksheet, str(error)
+    elif opening.base_url is not None:
+        worksheet.add(*standard_requests(opening.base_url))
+    if opening.demo:
+        names = [entry.request.name for entry in worksheet.entries]
+        worksheet.current = names.index("prompt-token-ids") if "prompt-token-ids" in names else 0
+    return worksheet, ""
+
+
+def _of_file(opening: Opening) -> list[Request]:
+    from llmdebug.formats.http_file import read_http_file
+
+    if opening.demo:
+        from llmdebug.demo.server import REQUESTS
+
+        return read_http_file(REQUESTS, variables={"base_url": DEMO_BASE_URL}).requests()
+    from llmdebug.http.credentials import default_base_url
+
+    base = opening.base_url or default_base_url(os.environ)
+    variables = {"base_url": base} if base else {}
+    return read_http_file(opening.file or "", base_url=base, variables=variables).requests()

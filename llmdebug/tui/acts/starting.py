@@ -4,55 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from llmdebug.http.exchange import Request
 from llmdebug.tui.acts.drafting import Drafting, offer
 from llmdebug.tui.acts.remedies import shown_request
-from llmdebug.tui.opening import MODEL, Opening, standard_requests
-from llmdebug.tui.worksheet import Worksheet
+from llmdebug.tui.opening import DEMO_BASE_URL, MODEL
 
 if TYPE_CHECKING:
     from llmdebug.debugger.session import Session
     from llmdebug.tui.screens.main import MainScreen
-
-DEMO_BASE_URL = "http://127.0.0.1:1"
-"""Stands in the demo's requests until its server has a port."""
-
-
-def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:
-    """The requests to begin with; and why there are none, where a file cannot be read."""
-    worksheet = Worksheet()
-    if opening.demo or opening.file is not None:
-        from llmdebug.formats.errors import FormatError
-
-        try:
-            worksheet.add(*_of_file(opening))
-        except FormatError as error:
-            return worksheet, str(error)
-    elif opening.base_url is not None:
-        worksheet.add(*standard_requests(opening.base_url))
-    if opening.demo:
-        names = [entry.request.name for entry in worksheet.entries]
-        worksheet.current = names.index("prompt-token-ids") if "prompt-token-ids" in names else 0
-    return worksheet, ""
-
-
-def _of_file(opening: Opening) -> list[Request]:
-    from llmdebug.formats.http_file import read_http_file
-
-    if opening.demo:
-        from llmdebug.demo.server import REQUESTS
-
-        return read_http_file(REQUESTS, variables={"base_url": DEMO_BASE_URL}).requests()
-    from llmdebug.http.credentials import default_base_url
-
-    base = opening.base_url or default_base_url(os.environ)
-    variables = {"base_url": base} if base else {}
-    return read_http_file(opening.file or "", base_url=base, variables=variables).requests()
 
 
 def start(screen: MainScreen) -> None:
@@ -89,6 +52,7 @@ async def _load(screen: MainScreen) -> None:
             return
         screen.base_url, sources = found[0], (found[1],)
         _move_to(screen, found[0])
+    await asyncio.to_thread(import_module, "llmdebug.tui.acts.table")
     session = await _session(screen, sources)
     screen.session = session
     if session is not None:
