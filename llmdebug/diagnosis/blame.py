@@ -177,35 +177,43 @@ def narrowed(pointer: str, deeper: Iterable[str], values: Sequence[str], body: A
 
 
 def with_value(pointer: str, values: Sequence[str], body: Any) -> str:
-    """A pointer made more exact: the only place below it that holds one of the values which the text quotes."""
+    """A pointer made more exact: the element of a list, or the key of a map, that the text quotes."""
     top = value_at(body, pointer)
-    if not isinstance(top, list | dict):
-        return pointer
-    for value in values:
-        wanted = value.strip("'\"` ")
-        if len(wanted) < 1:
-            continue
-        places = [p for p, v in walk(top, pointer) if p != pointer and _prints_as(v, wanted)]
-        if isinstance(top, dict) and not places and wanted in top:
-            places = [f"{pointer}/{escape(wanted)}"]
-        if len(places) == 1:
-            return places[0]
+    for wanted in quoted_values(values):
+        if isinstance(top, dict) and wanted in top:
+            return f"{pointer}/{escape(wanted)}"
+        if isinstance(top, list):
+            places = [p for p, v in walk(top, pointer) if p.rpartition("/")[2].isdigit() and prints_as(v, wanted)]
+            if len(places) == 1:
+                return places[0]
     return pointer
+
+
+def quoted_values(values: Sequence[str]) -> list[str]:
+    """What a text quotes, lists taken apart."""
+    found: list[str] = []
+    for value in values:
+        inner = value.strip()
+        if inner.startswith(("[", "(", "{")) and len(inner) < 2_000:
+            found += [part.strip("'\"` ") for part in inner.strip("[](){}").split(",")]
+        else:
+            found.append(inner.strip("'\"` "))
+    return [value for value in found if value]
 
 
 def by_value(values: Sequence[str], body: Any) -> str | None:
     """The only place of the body that holds one of the values which the text quotes."""
-    for value in values:
-        wanted = value.strip("'\"` ")
+    for wanted in quoted_values(values):
         if len(wanted) < 2 and not wanted.isdigit():
             continue
-        places = [p for p, v in walk(body) if p and _prints_as(v, wanted)]
+        places = [p for p, v in walk(body) if p and prints_as(v, wanted)]
         if len(places) == 1:
             return places[0]
     return None
 
 
-def _prints_as(value: Any, text: str) -> bool:
+def prints_as(value: Any, text: str) -> bool:
+    """Whether a JSON value printed into a message gives this text."""
     if isinstance(value, str):
         return value == text
     if isinstance(value, bool | list | dict) or value is None:

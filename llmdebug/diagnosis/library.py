@@ -129,7 +129,7 @@ def _calls(ground: Ground, registered: Registered | None, name: str, library: st
     for path in held:
         if path not in index.loaded:
             continue
-        callers = [f for f in index.loaded[path].functions if name in f.calls]
+        callers = [f for f in index.loaded[path].functions if any(c.rpartition(".")[2] == name for c in f.calls)]
         if not callers:
             continue
         module = index.syntax(path)

@@ -50,23 +50,39 @@ class CallGraph:
         function = local.get(symbol)
         if not isinstance(function, Function):
             return [], []
-        imports = self.index.imports(path)
-        owner = symbol.rpartition(".")[0]
         near: list[Key] = []
         open_names: list[str] = []
-        for name in function.calls:
-            if name in COMMON:
+        for call in function.calls:
+            owner, dot, name = call.rpartition(".")
+            if name in COMMON and owner in {"", "."}:
                 continue
-            sibling = f"{owner}.{name}" if owner else name
-            if f"{symbol}.{name}" in local:
-                near.append((path, f"{symbol}.{name}"))
-            elif name in imports or isinstance(local.get(name), Function | Class):
-                near += self._defined(path, name)
+            if not dot:
+                near += self._named(path, symbol, name)
+            elif owner == "self":
+                near += self._own(path, symbol, name)
+                open_names += [] if near and near[-1][1].endswith(f".{name}") else [name]
+            elif owner:
+                found = self._defined(path, call) or self._defined(path, owner)
+                near += found
+                open_names += [] if found else [name]
             else:
-                if sibling in local:
-                    near.append((path, sibling))
                 open_names.append(name)
         return near, open_names
+
+    def _named(self, path: str, symbol: str, name: str) -> list[Key]:
+        """What a bare name calls: a nested function, else one of the file or of its imports."""
+        if f"{symbol}.{name}" in self.index.local(path):
+            return [(path, f"{symbol}.{name}")]
+        return self._defined(path, name)
+
+    def _own(self, path: str, symbol: str, name: str) -> list[Key]:
+        """A method of the same class."""
+        owner = symbol.rpartition(".")[0]
+        while owner:
+            if f"{owner}.{name}" in self.index.local(path):
+                return [(path, f"{owner}.{name}")]
+            owner = owner.rpartition(".")[0]
+        return []
 
     def _defined(self, path: str, name: str) -> list[Key]:
         target = define(self.index, path, name)

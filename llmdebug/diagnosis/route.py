@@ -126,15 +126,25 @@ def path_matches(pattern: str, path: str) -> bool:
     """Whether a registered path, parameters and all, takes a path."""
     if "{" not in pattern and "<" not in pattern:
         return pattern == path or pattern.rstrip("/") == path.rstrip("/")
+    if not re.search(r"/[\w.\-]", pattern):
+        return False  # a path made of parameters alone tells nothing
+    return re.fullmatch(_expression(pattern), path) is not None
+
+
+def path_values(pattern: str, path: str) -> dict[str, str]:
+    """The parameters of a registered path as a request's path gives them; a gateway's leading parts are passed over."""
+    match = re.search(_expression(pattern) + "$", path)
+    names = [found[1] or found[4] for found in PARAMETER.finditer(pattern)]
+    return dict(zip(names, match.groups(), strict=False)) if match else {}
+
+
+def _expression(pattern: str) -> str:
     expression, position = "", 0
     for match in PARAMETER.finditer(pattern):
         expression += re.escape(pattern[position : match.start()])
-        expression += ".+" if "path" in (match[2], match[3]) else "[^/]+"
+        expression += "(.+)" if "path" in (match[2], match[3]) else "([^/]+)"
         position = match.end()
-    expression += re.escape(pattern[position:])
-    if not re.search(r"/[\w.\-]", pattern):
-        return False  # a path made of parameters alone tells nothing
-    return re.fullmatch(expression, path) is not None
+    return expression + re.escape(pattern[position:])
 
 
 class _Prefixes:

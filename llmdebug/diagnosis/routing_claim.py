@@ -100,7 +100,7 @@ def _around_calls(ground: Ground, name: str, hops: int) -> list[Condition]:
             continue
         local = {alias for alias, origin in facts.imports if origin.rpartition(".")[2] == name} | {name}
         for function in facts.functions:
-            called = local & set(function.calls)
+            called = local & {call.rpartition(".")[2] for call in function.calls}
             if not called or function.name.rpartition(".")[2] == name:
                 continue
             condition = _guard_of_call(ground, path, function.name, called)

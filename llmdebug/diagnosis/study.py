@@ -14,7 +14,7 @@ from typing import Any
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.locate import walk as walk_values
 from llmdebug.diagnosis.question import Question
-from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.route import Registered, path_values
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class, Function
@@ -46,6 +46,7 @@ class Study:
         small = len(question.request.body) <= MAX_BODY
         self.body: Any = copy.deepcopy(question.body) if small else None
         self.models = ground.models(registered) if registered else {}
+        self.path_values = path_values(registered.path, question.path) if registered else {}
         self.fields = self._fields()
 
     def _fields(self) -> dict[str, Value]:
@@ -119,14 +120,15 @@ class Study:
     def walk(self) -> Walk:
         return Walk(self._resolve, self._lookup, self._attribute)
 
-    def local(self, path: str, symbol: str) -> tuple[list[Outcome], bool]:
-        """The outcomes of one function walked by itself, and whether the walk came to its end."""
+    def local(self, path: str, symbol: str, line: int) -> tuple[list[Outcome], bool]:
+        """The outcomes of one function walked by itself towards a line, and whether the walk came to its end."""
         facts = self.ground.index.facts(path)
         function = next((f for f in facts.functions if f.name == symbol), None) if facts else None
         node = function_node(self.ground.index.syntax(path), symbol, function.line if function else 0)
         if node is None:
             return [], False
         walk = self.walk()
+        walk.target = (path, symbol, line)
         walk.run(Callee(path, symbol, node, self._bound_by_name(path, symbol, node)))
         return walk.outcomes, not walk.stopped
 
@@ -198,8 +200,8 @@ class Study:
             if parameter.name in inputs.embedded:
                 names[parameter.name] = self.fields.get(parameter.name, NOT_KNOWN)
             elif any(p.name == parameter.name for p in inputs.parameters):
-                query = dict(self.question.query)
-                names[parameter.name] = Value(query[parameter.name]) if parameter.name in query else NOT_KNOWN
+                given = {**dict(self.question.query), **self.path_values}
+                names[parameter.name] = Value(given[parameter.name]) if parameter.name in given else NOT_KNOWN
             elif isinstance(inputs.body, Object) and not inputs.by_hand and parameter.annotation:
                 kind = self.ground.types.of(self.registered.file if self.registered else "", parameter.annotation)
                 if kind == inputs.body:
@@ -219,7 +221,9 @@ class Study:
             for d in node.decorator_list
         )
         for argument in arguments:
-            if argument.arg == "self":
+            if argument.arg in self.path_values:
+                names[argument.arg] = Value(self.path_values[argument.arg])
+            elif argument.arg == "self":
                 names["self"] = self._self(path, owner, model)
             elif argument.arg == "cls":
                 continue

@@ -17,16 +17,17 @@ from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.template import Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.build import ASIDE
+from llmdebug.index.facts import Class, Function
 from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.inputs import function_node
-from llmdebug.index.python.names import literal
+from llmdebug.index.python.names import define, literal
 
 ALIKE = 0.8
 """Share of the best match's letters that a twin must explain too."""
 ENOUGH_COVERAGE = 0.4
 """Below this share of the message explained, a match is crumbs."""
 ENOUGH_LETTERS = 8
-EMPTY = ("", [], {}, 0)
+EMPTY: tuple[object, ...] = ("", [], {}, 0)
 MAX_STUDIED = 10
 MAX_RELATED = 6
 GATE_STATUSES = frozenset({400, 401, 403, 404, 413, 415, 421, 429, 503})
@@ -90,6 +91,8 @@ def _judge(
             candidate.score += 3.0
             candidate.why.append("a middleware runs it before each route")
         _by_model(candidate, ground, registered)
+        _by_parameters(candidate, ground, registered)
+        _by_holes(candidate, question)
         _by_status(candidate, question)
         _by_role(candidate, _is_async(ground, match))
         if registered is not None and len(alike) > 0:
@@ -122,6 +125,46 @@ def _by_model(candidate: Candidate, ground: Ground, registered: Registered | Non
     if known is not None and known.validators and models:
         candidate.score -= 1.5
         candidate.why.append(f"{owner} is a model of another route")
+
+
+def _by_parameters(candidate: Candidate, ground: Ground, registered: Registered | None) -> None:
+    """A function that takes the route's model speaks for the route, one that takes another's against it."""
+    if registered is None:
+        return
+    function = ground.index.local(candidate.match.path).get(candidate.match.rejection.symbol)
+    models = {name for _, name in ground.models(registered)}
+    if not isinstance(function, Function) or not models:
+        return
+    for parameter in function.parameters:
+        named = set(re.findall(r"[A-Z]\w+", parameter.annotation))
+        if named & models:
+            candidate.score += 2.0
+            candidate.why.append(f"takes the route's {sorted(named & models)[0]}")
+            return
+        if any(_is_model(ground, candidate.match.path, name) for name in named):
+            candidate.score -= 2.0
+            candidate.why.append(f"takes {sorted(named)[0]}, which is no model of this route")
+            return
+
+
+def _is_model(ground: Ground, path: str, name: str) -> bool:
+    found = define(ground.index, path, name)
+    if found is None or not isinstance(found.item, Class):
+        return False
+    return ground.types.model(found.path, found.item).kind in {"pydantic", "msgspec"} and name.endswith(
+        ("Request", "Req", "Input", "Params")
+    )
+
+
+def _by_holes(candidate: Candidate, question: Question) -> None:
+    """A hole that is named like a field of the request and filled with its value."""
+    match = candidate.match
+    for name, value in zip(match.template.holes, match.captured, strict=False):
+        key = name.rpartition(".")[2]
+        if "." in name and key in question.fields and blame.prints_as(question.fields[key], value.strip("'\"")):
+            candidate.score += 0.6
+            candidate.why.append(f"prints the request's {key}")
+            return
 
 
 def _by_status(candidate: Candidate, question: Question) -> None:
@@ -160,7 +203,7 @@ def _by_guard(candidate: Candidate, study: Study) -> None:
         return
     if rejection.role not in {"raises", "returns"} or not rejection.symbol:
         return
-    outcomes, ended = study.local(candidate.match.path, rejection.symbol)
+    outcomes, ended = study.local(candidate.match.path, rejection.symbol, rejection.line)
     here = [o for o in outcomes if o.path == candidate.match.path and o.line == rejection.line]
     if here:
         candidate.near = tuple(sorted(here[0].near))

@@ -103,7 +103,7 @@ class Function(msgspec.Struct, frozen=True, array_like=True):
     end_line: int
     parameters: tuple[Parameter, ...] = ()
     calls: tuple[str, ...] = ()
-    """Last parts of the names that it calls or hands on."""
+    """What it calls or hands on: `name`, `module.name`, `Class.name`, `self.name`, and `.name` on other objects."""
     decorators: tuple[str, ...] = ()
     returns: str = ""
     is_async: bool = False

@@ -89,6 +89,8 @@ class Walk:
     outcomes: list[Outcome] = field(default_factory=list)
     steps: list[int] = field(default_factory=lambda: [0])
     stopped: bool = False
+    target: tuple[str, str, int] | None = None
+    """File, function and line that are known to be reached: what leaves the function before it is passed over."""
     _depth: int = 0
     _active: list[tuple[str, str]] = field(default_factory=list)
 
@@ -171,7 +173,18 @@ class _Function:
 
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
-            self.statement(statement)
+            try:
+                self.statement(statement)
+            except _Leave as leave:
+                if leave.how in {"break", "continue"} or not self._before_target(statement):
+                    raise
+
+    def _before_target(self, statement: ast.stmt) -> bool:
+        """Whether the walk is known to get past a statement."""
+        target = self.walk.target
+        if target is None or (self.frame.path, self.frame.symbol) != target[:2]:
+            return False
+        return (statement.end_lineno or statement.lineno) < target[2]
 
     def statement(self, node: ast.stmt) -> None:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from llmdebug.index.facts import Class, FileFacts, Function, Handler, Mount, Parameter, Rejection, Route
 from llmdebug.index.python import routes
 from llmdebug.index.python.classes import class_of
-from llmdebug.index.python.rejections import names_in, rejection_of
+from llmdebug.index.python.rejections import note_name, rejection_of
 from llmdebug.index.python.syntax import FunctionNode, dotted, first_line, keyword, last_name, parse, status_of, text
 
 MAX_CONSTANT = 4_000
@@ -24,7 +24,7 @@ def extract(path: str, data: bytes, module: ast.Module | None = None) -> FileFac
     walk = _Walk(path)
     try:
         walk.constants = _bindings(parsed)
-        walk.block(parsed.body, _Scope("", names_in(parsed), NO_CONDITION))
+        walk.block(parsed.body, _Scope("", {}, NO_CONDITION))
     except RecursionError:
         return FileFacts(path, problem="nested too deeply")
     return walk.facts()
@@ -148,10 +148,14 @@ class _Walk:
             methods = (name[3:],) if name.startswith("do_") else ("*",)
             found = (path, methods, "", name)
             self.routes.append(routes.route(found, node, node.lineno, NO_CONDITION, scope.symbol))
-        inner = _Scope(scope.symbol, scope.names, (text(test), node.lineno), scope.calls, scope.class_depth)
-        self.block(body, inner)
         opposite = (routes.negated(test), node.lineno) if orelse else NO_CONDITION
-        self.block(orelse, _Scope(scope.symbol, scope.names, opposite, scope.calls, scope.class_depth))
+        ends = []
+        for branch, condition in ((body, (text(test), node.lineno)), (orelse, opposite)):
+            names = dict(scope.names)
+            self.block(branch, _Scope(scope.symbol, names, condition, scope.calls, scope.class_depth))
+            if not branch or not _leaves(branch):
+                ends.append(names)
+        _join_names(scope.names, ends)
 
     def _loop_names(self, target: ast.expr, over: ast.expr) -> None:
         """What the names of a loop over a literal list stand for."""
@@ -169,6 +173,8 @@ class _Walk:
 
     def _simple(self, statement: ast.stmt, scope: _Scope) -> None:
         has_text = self._expression(statement, scope)
+        if has_text:
+            note_name(statement, scope.names)
         if has_text or isinstance(statement, ast.Raise | ast.Assert | ast.Return):
             found = rejection_of(statement, scope.symbol, scope.names)
             if found:
@@ -217,10 +223,7 @@ class _Walk:
     def _call(self, call: ast.Call, scope: _Scope) -> None:
         name = last_name(call)
         if name:
-            scope.calls.add(name)
-        func = call.func
-        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id[:1].isupper():
-            scope.calls.add(func.value.id)
+            scope.calls.add(self._called(call.func, name))
         for argument in call.args:
             if isinstance(argument, ast.Name | ast.Attribute):
                 scope.calls.add(last_name(argument))
@@ -239,11 +242,22 @@ class _Walk:
                 end = call.end_lineno or call.lineno
                 self.routes.append(routes.route(made, call, end, scope.condition, scope.symbol))
 
+    def _called(self, func: ast.expr, name: str) -> str:
+        """How a call is kept: `name`, `module.name` or `Class.name`, `self.name`, and `.name` on any other object."""
+        if isinstance(func, ast.Name):
+            return name
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+            owner = func.value.id
+            if owner in {"self", "cls"}:
+                return f"self.{name}"
+            if owner in self.imports or owner[:1].isupper():
+                return f"{owner}.{name}"
+        return f".{name}"
+
     def _function(self, node: FunctionNode, scope: _Scope) -> None:
         qualified = f"{scope.symbol}.{node.name}" if scope.symbol else node.name
         self._decorators(node, qualified, scope)
-        names = {**scope.names, **names_in(node)}
-        inner = _Scope(qualified, names, scope.condition if scope.class_depth == 0 else NO_CONDITION)
+        inner = _Scope(qualified, dict(scope.names), scope.condition if scope.class_depth == 0 else NO_CONDITION)
         for decorator in node.decorator_list:
             self._expression(decorator, inner)
         for default in [*node.args.defaults, *node.args.kw_defaults]:
@@ -282,7 +296,7 @@ class _Walk:
     def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
         qualified = f"{scope.symbol}.{node.name}" if scope.symbol else node.name
         self.classes.append(class_of(node, qualified))
-        inner = _Scope(qualified, {**scope.names, **names_in(node)}, NO_CONDITION, class_depth=1)
+        inner = _Scope(qualified, dict(scope.names), NO_CONDITION, class_depth=1)
         self.block(node.body, inner)
 
 
@@ -302,6 +316,13 @@ def _parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
         Parameter(a.arg, text(a.annotation), text(d) if d is not None else None, a.lineno)
         for a, d in zip([*positional, *arguments.kwonlyargs], defaults, strict=True)
     )
+
+
+def _join_names(names: dict[str, list[ast.expr]], ends: list[dict[str, list[ast.expr]]]) -> None:
+    """After branches a name may stand for what any of them assigned."""
+    for name in {name for end in ends for name in end}:
+        values = [value for end in ends for value in end.get(name, ())]
+        names[name] = list({id(value): value for value in values}.values())
 
 
 def _is_short(value: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from llmdebug.index.facts import Rejection, Template
-from llmdebug.index.python.syntax import FunctionNode, dotted, keyword, last_name, status_of, string
+from llmdebug.index.python.syntax import dotted, keyword, last_name, status_of, string
 from llmdebug.index.python.templates import Names, makes_text, templates_of
 
 MAX_TEMPLATES = 12
@@ -25,28 +25,13 @@ MESSAGE_KEYS = frozenset({"error", "errors", "message", "msg", "detail", "detail
 Role = Literal["raises", "returns", "checks", "internal"]
 
 
-def names_in(function: FunctionNode | ast.Module | ast.ClassDef) -> dict[str, list[ast.expr]]:
-    """Names that are assigned texts, in this scope alone, to the expressions."""
-    found: dict[str, list[ast.expr]] = {}
-    pending: list[ast.stmt] = list(function.body)
-    while pending:
-        statement = pending.pop(0)
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _text_like(value):
-                found.setdefault(name, []).append(value)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if _text_like(value):
-                found.setdefault(name, []).append(value)
-            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value) if _text_like(value):
-                found.setdefault(name, []).append(value)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                continue
-        for body in ("body", "orelse", "finalbody"):
-            pending.extend(getattr(statement, body, ()))
-        for handler in getattr(statement, "handlers", ()):
-            pending.extend(handler.body)
-        for case in getattr(statement, "cases", ()):
-            pending.extend(case.body)
-    return found
+def note_name(statement: ast.stmt, names: dict[str, list[ast.expr]]) -> None:
+    """Keep what text a statement assigns to a name, in place of what the name stood for before."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _text_like(value):
+            names[name] = [value]
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if _text_like(value):
+            names[name] = [value]
 
 
 def _text_like(value: ast.expr) -> bool:

@@ -1,0 +1,1 @@
+"""Remedies: what to send instead of a refused request."""

@@ -1,0 +1,65 @@
+"""A changed body held against the tree before it is offered: the schema, and the check that refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from llmdebug.diagnosis.remedies.case import Case
+from llmdebug.diagnosis.study import Study
+from llmdebug.index.python.execute import Outcome
+
+MAX_STUDIED = 200_000
+"""Bytes of a body that the refusing code is walked through with."""
+MAX_TRIALS = 24
+
+
+class Trial:
+    """Tells whether a changed body would be refused again, as far as the tree tells."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self._known = {(p.pointer, p.type) for p in case.problems(case.body)}
+        self._left = MAX_TRIALS
+        self._speaks = self._spoke()
+
+    def _spoke(self) -> bool:
+        """Whether walking through the refusing code shows the refusal, so that its absence would mean something."""
+        spots = self.case.finding.spots
+        if not spots or self.case.ground is None or len(self.case.question.request.body) > MAX_STUDIED:
+            return False
+        if spots[0].role not in {"raises", "returns", "checks", "reads"} or not spots[0].symbol:
+            return False
+        outcomes, _ = self._walk(self.case.body)
+        return any(outcome.certain for outcome in self._here(outcomes))
+
+    def _walk(self, body: Any) -> tuple[list[Outcome], bool]:
+        case = self.case
+        if case.ground is None:
+            return [], False
+        request = msgspec.structs.replace(case.question.request, body=b"")
+        question = replace(case.question, request=request, body=body)
+        spot = case.finding.spots[0]
+        return Study(case.ground, case.registered, question).local(spot.file, spot.symbol)
+
+    def _here(self, outcomes: list[Outcome]) -> list[Outcome]:
+        spot = self.case.finding.spots[0]
+        return [o for o in outcomes if o.path == spot.file and spot.line <= o.line <= max(spot.end_line, spot.line)]
+
+    def refused(self, body: Any) -> bool | None:
+        """Whether the tree says that this body is refused; None where it does not tell."""
+        found = self.case.problems(body)
+        if any((problem.pointer, problem.type) not in self._known for problem in found):
+            return True
+        blamed = set(self.case.pointers)
+        if any(problem.pointer in blamed for problem in found):
+            return True
+        if not self._speaks or self._left <= 0:
+            return False if self._known and not found else None
+        self._left -= 1
+        outcomes, ended = self._walk(body)
+        if any(outcome.certain for outcome in self._here(outcomes)):
+            return True
+        return False if ended or not self._here(outcomes) else None
