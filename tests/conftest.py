@@ -10,6 +10,9 @@ import pytest
 from llmdebug.demo.server import DemoServer
 
 _OF_THE_USER = (
+    "LLMDEBUG_CONFIG",
+    "LLMDEBUG_TIMEOUT",
+    "LLMDEBUG_RECORD",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "OPENAI_API_BASE",
@@ -31,6 +34,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def apart_from_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache_folder: Path) -> None:
     monkeypatch.setenv("LLMDEBUG_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("LLMDEBUG_CACHE_DIR", str(cache_folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in _OF_THE_USER:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)

@@ -10,6 +10,8 @@ import msgspec
 
 from llmdebug.cli.guard import CommandError
 from llmdebug.cli.named_request import read_request
+from llmdebug.config.load import load_settings
+from llmdebug.config.settings import Settings
 from llmdebug.debugger.session import Session
 from llmdebug.http import baseurl
 from llmdebug.http.credentials import credentials, default_base_url
@@ -20,22 +22,19 @@ if TYPE_CHECKING:
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """Times are seconds; 0 waits for ever."""
+    """One field for each option."""
 
     base_url: str | None
     variables: Sequence[str]
     headers: Sequence[str]
     api_key_env: str | None
     sources: Sequence[str]
-    connect_timeout_s: float
-    first_byte_timeout_s: float
-    total_timeout_s: float
     proxy: str | None
     ca_file: str | None
     client_cert: str | None
     client_key: str | None
     insecure: bool
-    record: bool
+    settings: Settings
 
     def request(self, reference: str) -> tuple[Request, tuple[str, ...]]:
         """The request that FILE[#name] names, and what is to be said of its file. Raises FormatError."""
@@ -53,22 +52,36 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
             sources=self.sources,
             credentials=credentials(self.headers, api_key_env=self.api_key_env, environment=os.environ),
             options=self._client_options(),
-            keep=self.record,
+            keep=self.settings.record,
         )
 
     def _client_options(self) -> ClientOptions:
         from llmdebug.http.options import ClientOptions
 
         return ClientOptions(
-            connect_timeout_s=self.connect_timeout_s or None,
-            first_byte_timeout_s=self.first_byte_timeout_s or None,
-            total_timeout_s=self.total_timeout_s or None,
+            connect_timeout_s=self.settings.connect_timeout_s,
+            first_byte_timeout_s=self.settings.first_byte_timeout_s,
+            total_timeout_s=self.settings.total_timeout_s,
             proxy=self.proxy,
             ca_file=self.ca_file,
             client_cert=self.client_cert,
             client_key=self.client_key,
             insecure=self.insecure,
         )
+
+
+def effective_settings(
+    connect_timeout: float | None, first_byte_timeout: float | None, timeout: float | None, *, no_record: bool
+) -> Settings:
+    """These flags over the environment over the config file. Raises ConfigError."""
+    return load_settings(
+        flags={
+            "connect_timeout": connect_timeout,
+            "first_byte_timeout": first_byte_timeout,
+            "timeout": timeout,
+            "record": False if no_record else None,
+        }
+    )
 
 
 def named_values(variables: Sequence[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ COMMANDS = {
     "try": "llmdebug.cli.try_remedy",
     "demo": "llmdebug.cli.demo",
     "open": "llmdebug.cli.open",
+    "config": "llmdebug.cli.config",
     "cache": "llmdebug.cli.cache",
 }
 """Each module holds the command as its function `command`."""

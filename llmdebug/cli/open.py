@@ -17,9 +17,9 @@ def command(
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
     no_record: options.NoRecord = False,
-    connect_timeout: options.ConnectTimeout = 10.0,
-    first_byte_timeout: options.FirstByteTimeout = 600.0,
-    timeout: options.TotalTimeout = 3600.0,
+    connect_timeout: options.ConnectTimeout = None,
+    first_byte_timeout: options.FirstByteTimeout = None,
+    timeout: options.TotalTimeout = None,
     proxy: options.Proxy = None,
     ca_file: options.CaFile = None,
     client_cert: options.ClientCert = None,
@@ -27,19 +27,17 @@ def command(
     insecure: options.Insecure = False,
 ) -> int:
     """Open the screen on a server; `llmdebug URL` for short."""
-    from llmdebug.tui.app import run
+    from llmdebug.cli.connection import effective_settings
+    from llmdebug.cli.screen import show_screen
 
-    return run(
+    return show_screen(
+        effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=no_record),
         base_url=url,
-        sources=tuple(source),
+        sources=source,
         file=file,
         header_lines=tuple(header),
         api_key_env=api_key_env,
-        record=not no_record,
         client={
-            "connect_timeout_s": connect_timeout or None,
-            "first_byte_timeout_s": first_byte_timeout or None,
-            "total_timeout_s": timeout or None,
             "proxy": proxy,
             "ca_file": ca_file,
             "client_cert": client_cert,

@@ -61,15 +61,25 @@ Sources = Annotated[
     ),
 ]
 ConnectTimeout = Annotated[
-    float, typer.Option("--connect-timeout", metavar="S", min=0, help="Seconds for the connection; 0: no limit.")
+    float | None,
+    typer.Option(
+        "--connect-timeout", metavar="S", min=0, help="Seconds for the connection; 0: no limit. [config, else 10]"
+    ),
 ]
 FirstByteTimeout = Annotated[
-    float,
-    typer.Option("--first-byte-timeout", metavar="S", min=0, help="Seconds until the answer begins; 0: no limit."),
+    float | None,
+    typer.Option(
+        "--first-byte-timeout",
+        metavar="S",
+        min=0,
+        help="Seconds until the answer begins; 0: no limit. [config, else 600]",
+    ),
 ]
 TotalTimeout = Annotated[
-    float,
-    typer.Option("--timeout", metavar="S", min=0, help="Seconds for the whole exchange; 0: no limit."),
+    float | None,
+    typer.Option(
+        "--timeout", metavar="S", min=0, help="Seconds for the whole exchange; 0: no limit. [config, else 3600]"
+    ),
 ]
 Proxy = Annotated[
     str | None,

@@ -59,11 +59,13 @@ def _diagnose(line: Line | None) -> int | None:
 def _open(line: Line | None) -> int | None:
     if line is None or len(line.words) > 1 or len(line.values["--file"]) > 1:
         return None
-    from llmdebug.tui.app import run
+    from llmdebug.cli.screen import show_screen
+    from llmdebug.config.load import load_settings
 
-    return run(
+    return show_screen(
+        load_settings(),
         base_url=line.words[0] if line.words else None,
-        sources=tuple(line.values["--source"]),
+        sources=line.values["--source"],
         file=line.values["--file"][0] if line.values["--file"] else None,
     )
 
@@ -74,6 +76,7 @@ def _demo() -> int | None:
 
     if unusable():
         return None
-    from llmdebug.tui.app import run
+    from llmdebug.cli.screen import show_screen
+    from llmdebug.config.load import load_settings
 
-    return run(demo=True)
+    return show_screen(load_settings(), demo=True)

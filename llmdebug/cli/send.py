@@ -22,9 +22,9 @@ def command(
     as_json: options.AsJson = False,
     show_secrets: options.ShowSecrets = False,
     no_record: options.NoRecord = False,
-    connect_timeout: options.ConnectTimeout = 10.0,
-    first_byte_timeout: options.FirstByteTimeout = 600.0,
-    timeout: options.TotalTimeout = 3600.0,
+    connect_timeout: options.ConnectTimeout = None,
+    first_byte_timeout: options.FirstByteTimeout = None,
+    timeout: options.TotalTimeout = None,
     proxy: options.Proxy = None,
     ca_file: options.CaFile = None,
     client_cert: options.ClientCert = None,
@@ -36,7 +36,7 @@ def command(
     stdout gets the answer's body, a stream's events one a line as they come; stderr status, times and the
     diagnosis.
     """
-    from llmdebug.cli.connection import Connection
+    from llmdebug.cli.connection import Connection, effective_settings
     from llmdebug.cli.sending import send
 
     connection = Connection(
@@ -45,14 +45,11 @@ def command(
         headers=header,
         api_key_env=api_key_env,
         sources=source,
-        connect_timeout_s=connect_timeout,
-        first_byte_timeout_s=first_byte_timeout,
-        total_timeout_s=timeout,
         proxy=proxy,
         ca_file=ca_file,
         client_cert=client_cert,
         client_key=client_key,
         insecure=insecure,
-        record=not no_record,
+        settings=effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=no_record),
     )
     return send(reference, connection, diagnose=diagnose, dry_run=dry_run, as_json=as_json, show_secrets=show_secrets)

@@ -201,3 +201,27 @@ def test_no_word_is_lost_or_invented(words: list[str]) -> None:
         as_one = sum(word.startswith("--source=") for word in words)
         assert "--json" not in words or line.flags == {"--json"}
         assert len(line.words) + words.count("--json") + 2 * len(line.values["--source"]) - as_one == len(words)
+
+
+async def test_settings_and_where_they_come_from(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('theme = "light"\ntimeout = 5\n')
+    place = {"LLMDEBUG_CONFIG": str(file), "LLMDEBUG_TIMEOUT": "7"}
+    done = await run("config", env=place)
+    lines = done.out.decode().splitlines()
+    assert done.code == 0
+    assert lines[0] == f"# {file}"
+    assert f'theme = "light"  # {file}:1' in lines
+    assert "timeout = 7.0  # environment, LLMDEBUG_TIMEOUT" in lines
+    assert "connect_timeout = 10.0  # default" in lines
+
+
+async def test_a_config_file_with_a_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('theme = "light"\ntimout = 5\n')
+    requests = tmp_path / "r.http"
+    requests.write_text("GET http://127.0.0.1:1/")
+    for words in (["config"], ["send", str(requests)]):
+        done = await run(*words, env={"LLMDEBUG_CONFIG": str(file)})
+        assert done.code == 2
+        assert done.says(f"{file}:2", "timout", "timeout")

@@ -102,9 +102,12 @@ def never(server: RawServer) -> Answer:
 
 async def test_a_server_that_never_answers(server: RawServer, file: str) -> None:
     place = await server.start(never(server))
-    done = await run("send", file, "--url", f"http://{place}", "--first-byte-timeout", "0.3")
-    assert done.code == 3
-    assert done.says("sent no answer within 0.3 s", BODY)
+    line = ["send", file, "--url", f"http://{place}"]
+    by_flag = await run(*line, "--first-byte-timeout", "0.3")
+    by_variable = await run(*line, env={"LLMDEBUG_FIRST_BYTE_TIMEOUT": "0.3"})
+    for done in (by_flag, by_variable):
+        assert done.code == 3
+        assert done.says("sent no answer within 0.3 s", BODY)
 
 
 async def test_a_stream_that_never_ends_is_kept(server: RawServer, file: str) -> None:
