@@ -7,12 +7,12 @@ has, the fields that the guard of the site reads, and at last the value that the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llmdebug.diagnosis.finding import blamed
 from llmdebug.diagnosis.locate import has_pointer, value_at, walk
-from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.schema import escape
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 
@@ -21,46 +21,134 @@ PLAIN_WORDS = frozenset(
      "message", "messages", "function", "functions", "format", "value", "key", "data", "object", "options", "query",
      "image", "file", "echo", "seed", "documents", "instances", "parameters", "schema", "error", "code", "index", "url"}
 )  # fmt: skip
-QUOTED = re.compile(r"[`'\"“‘]([\w.\-\[\]/]+)[`'\"”’]")
+QUOTED = re.compile(r"[`'\"\u201c\u2018]([\w.\-\[\]/]+)[`'\"\u201d\u2019]")
 WORD = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|\[)[\w\]]+)*")
-INDEX = re.compile(r"\b(?:index|item|message|tool|prompt|element|at|position|number)\s*(?:#|=|:)?\s*(\d+)\b", re.I)
+INDEX = re.compile(r"\b(?:index|item|message|tool|prompt|element|row|position|entry)\s*(?:#|=|:)?\s*(\d+)\b", re.I)
+IN_QUOTES = re.compile(r"[\"'`]([^\"'`]{1,200})[\"'`]")
+GOT_TYPE = re.compile(
+    r"\b(?:got|not|found|received)[: ]+(?:an? )?<?(?:class )?'?(str|int|float|dict|list|bool|NoneType)\b"
+)
+TYPES: dict[str, type] = {
+    "str": str, "int": int, "float": float, "dict": dict, "list": list, "bool": bool, "NoneType": type(None),
+}  # fmt: skip
 
 
-def from_text(
-    text: str, question: Question, kind: Kind, param: str | None, known: Iterable[str], guard: Sequence[str]
-) -> list[BlamedField]:
-    """The fields that a message blames, best first.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a refusal when its field is looked for."""
 
-    `known` holds the names that the route declares, `guard` the pointers that the site's guard read.
-    """
-    body = question.body
-    found: list[BlamedField] = []
-    declared = set(known)
-    if param:
-        pointer = named(param, body)
-        if pointer is not None:
-            found.append(blamed(pointer, f"the answer's param is {param!r}", 0.9))
-        elif kind == "missing_field" and param in declared:
-            found.append(blamed(f"/{escape(param)}", f"the answer's param {param!r} is not in the request", 0.9))
-    names = names_in(text)
-    for name, quoted in names:
-        pointer = named(name, body)
-        if pointer is not None and (quoted or _is_distinctive(name)):
-            found.append(blamed(pointer, f"the text names {name!r}", 0.8 if quoted else 0.7))
-    if kind == "missing_field":
-        missing = [
-            blamed(f"/{escape(name)}", f"the text names {name!r}, and the request has no such field", 0.8)
-            for name, _ in names
-            if name in declared and named(name, body) is None
-        ]
-        found = missing + found if missing else found
-    for pointer in guard:
-        found.append(blamed(pointer, "the check before the refusal reads it", 0.6))
-    for name, quoted in names:
-        pointer = named(name, body)
-        if pointer is not None and not quoted and not _is_distinctive(name):
-            found.append(blamed(pointer, f"the text says {name!r}", 0.45))
+    text: str
+    kind: Kind
+    param: str | None = None
+    declared: frozenset[str] = frozenset()
+    """Names of the fields that the route declares."""
+    near: tuple[str, ...] = ()
+    """Pointers that the guard of the site read."""
+    captured: tuple[str, ...] = ()
+    """What fills the holes of the message."""
+
+
+def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
+    """The fields that a message blames, best first."""
+    values = quoted_values(evidence.captured)
+    names = [(name, quoted, named(name, body)) for name, quoted in names_in(evidence.text)]
+    found = _by_param(evidence, body, values)
+    found += _absent(evidence, body, names)
+    found += [
+        blamed(at, f"the text names {name!r}", 0.8)
+        for name, quoted, at in names
+        if at and quoted and not _is_value(name, values)
+    ]
+    value = by_value(values, body)
+    if value and any(value == p or value.startswith(p + "/") for p in evidence.near):
+        found.append(blamed(value, "the text quotes its value", 0.75))
+    found += [blamed(at, f"the text names {name!r}", 0.7) for name, quoted, at in names if at and _is_distinctive(name)]
+    found += [blamed(p, "the check before the refusal reads it", 0.6) for p in _gathered(evidence)]
+    if value:
+        found.append(blamed(value, "the text quotes its value", 0.55))
+    found += [
+        blamed(at, f"the text says {name!r}", 0.45)
+        for name, quoted, at in names
+        if at and at.count("/") == 1 and not quoted and not _is_distinctive(name)
+    ]
+    holder = by_part(values, body)
+    if holder and not found:
+        found.append(blamed(holder, "the text quotes a part of its value", 0.4))
     return _once(found)
+
+
+def _by_param(evidence: Evidence, body: Any, values: Sequence[str]) -> list[BlamedField]:
+    """The field that the answer's `param` names; another one where the quoted value is not that field's."""
+    param = evidence.param
+    if not param:
+        return []
+    pointer = named(param, body)
+    if pointer is None:
+        if evidence.kind == "missing_field" and param in evidence.declared:
+            return [blamed(f"/{escape(param)}", f"the answer's param {param!r} is not in the request", 0.9)]
+        return []
+    held = value_at(body, pointer)
+    if values and isinstance(held, bool | int | float | str) and not any(prints_as(held, v) for v in values):
+        words = set(param.split("_"))
+        others = [
+            p
+            for p, v in walk(body)
+            if p
+            and p != pointer
+            and words & set(p.rpartition("/")[2].split("_"))
+            and any(prints_as(v, x) for x in values)
+        ]
+        if len(others) == 1:
+            return [
+                blamed(others[0], "the text quotes its value", 0.85),
+                blamed(pointer, f"the answer's param is {param!r}", 0.5),
+            ]
+    if evidence.kind == "conflict" and isinstance(held, dict):
+        inner = [n for n, quoted in names_in(evidence.text) if quoted and n in held]
+        if inner:
+            return [blamed(f"{pointer}/{escape(n)}", f"the text names {n!r}", 0.9) for n in inner]
+    return [blamed(pointer, f"the answer's param is {param!r}", 0.9)]
+
+
+def _absent(evidence: Evidence, body: Any, names: Sequence[tuple[str, bool, str | None]]) -> list[BlamedField]:
+    """For something missing: what the text names, or the guard looks for, and the request has not."""
+    if evidence.kind != "missing_field":
+        return []
+    said = {name for name, _, _ in names}
+    read = [p for p in evidence.near if not has_pointer(body, p) and has_pointer(body, p.rpartition("/")[0])]
+    found = [
+        blamed(p, "the check before the refusal looks for it, and the text names it", 0.92)
+        for p in read
+        if p.rpartition("/")[2] in said
+    ]
+    found += [
+        blamed(f"/{escape(name)}", f"the text names {name!r}, and the request has no such field", 0.85)
+        for name, _, at in names
+        if at is None and name in evidence.declared
+    ]
+    return found + [blamed(p, "the check before the refusal looks for it", 0.5) for p in read]
+
+
+def _gathered(evidence: Evidence) -> list[str]:
+    """What the guard read; several keys of one object count as the object."""
+    below: dict[str, int] = {}
+    for pointer in evidence.near:
+        parent = pointer.rpartition("/")[0]
+        below[parent] = below.get(parent, 0) + 1
+    if evidence.kind == "missing_field":
+        return list(evidence.near)
+    found = []
+    for pointer in evidence.near:
+        parent, _, last = pointer.rpartition("/")
+        found.append(
+            parent if parent and below[parent] > 1 and not last.isdigit() and evidence.kind == "conflict" else pointer
+        )
+    return list(dict.fromkeys(found))
+
+
+def _is_value(name: str, values: Sequence[str]) -> bool:
+    """Whether a quoted name is a value that the message prints rather than a name."""
+    return name in values
 
 
 def _once(found: list[BlamedField]) -> list[BlamedField]:
@@ -164,26 +252,52 @@ def unsent_budget(text: str, field: str, body: Any) -> bool:
     if got is None:
         return not has_pointer(body, field)
     number = int(got[1] or got[2])
-    return value_at(body, field) != number
+    return bool(value_at(body, field) != number)
 
 
-def narrowed(pointer: str, deeper: Iterable[str], values: Sequence[str], body: Any) -> str:
-    """A pointer made more exact: by what the guard read below it, else by the value that the text quotes."""
-    below = [p for p in deeper if p.startswith(pointer + "/") and has_pointer(body, p)]
+def narrowed(pointer: str, evidence: Evidence, body: Any) -> str:
+    """A pointer made more exact: by what the guard read below it, the index or the value that the text tells."""
+    below = [p for p in evidence.near if p.startswith(pointer + "/") and has_pointer(body, p)]
     longest = [p for p in below if not any(q.startswith(p + "/") for q in below)]
     if len(longest) == 1:
         return longest[0]
-    return with_value(pointer, values, body)
+    pointer = _at_index(pointer, evidence.text, body)
+    pointer = _with_value(pointer, evidence, body)
+    return _of_type(pointer, evidence.text, body)
 
 
-def with_value(pointer: str, values: Sequence[str], body: Any) -> str:
-    """A pointer made more exact: the element of a list, or the key of a map, that the text quotes."""
+def _at_index(pointer: str, text: str, body: Any) -> str:
+    found = INDEX.search(text)
     top = value_at(body, pointer)
-    for wanted in quoted_values(values):
+    if found and isinstance(top, list) and int(found[1]) < len(top):
+        return f"{pointer}/{int(found[1])}"
+    return pointer
+
+
+def _of_type(pointer: str, text: str, body: Any) -> str:
+    """The only value below a pointer that has the type which the text says it got."""
+    found = GOT_TYPE.search(text)
+    kind = TYPES.get(found[1]) if found else None
+    top = value_at(body, pointer)
+    if kind is None or not isinstance(top, list):
+        return pointer
+    places = [p for p, v in walk(top, pointer) if p != pointer and type(v) is kind]
+    return places[0] if len(places) == 1 else pointer
+
+
+def _with_value(pointer: str, evidence: Evidence, body: Any) -> str:
+    """The element of a list, the key of a map, or the value in a free object that the text quotes."""
+    top = value_at(body, pointer)
+    into_objects = evidence.kind in {"bad_value", "out_of_range", "wrong_type"}
+    for wanted in quoted_values(evidence.captured):
         if isinstance(top, dict) and wanted in top:
             return f"{pointer}/{escape(wanted)}"
-        if isinstance(top, list):
-            places = [p for p, v in walk(top, pointer) if p.rpartition("/")[2].isdigit() and prints_as(v, wanted)]
+        if isinstance(top, list) or isinstance(top, dict) and into_objects:
+            places = [
+                p
+                for p, v in walk(top, pointer)
+                if p != pointer and prints_as(v, wanted) and (into_objects or p.rpartition("/")[2].isdigit())
+            ]
             if len(places) == 1:
                 return places[0]
     return pointer
@@ -198,15 +312,27 @@ def quoted_values(values: Sequence[str]) -> list[str]:
             found += [part.strip("'\"` ") for part in inner.strip("[](){}").split(",")]
         else:
             found.append(inner.strip("'\"` "))
-    return [value for value in found if value]
+            found += [match[1] for match in IN_QUOTES.finditer(inner[:2_000])]
+    return [value for value in dict.fromkeys(found) if value]
 
 
 def by_value(values: Sequence[str], body: Any) -> str | None:
-    """The only place of the body that holds one of the values which the text quotes."""
-    for wanted in quoted_values(values):
+    """The only place of the body that holds one of these values."""
+    for wanted in values:
         if len(wanted) < 2 and not wanted.isdigit():
             continue
         places = [p for p, v in walk(body) if p and prints_as(v, wanted)]
+        if len(places) == 1:
+            return places[0]
+    return None
+
+
+def by_part(values: Sequence[str], body: Any) -> str | None:
+    """The only text of the body that has one of these values as a part."""
+    for wanted in values:
+        if len(wanted) < 5:
+            continue
+        places = [p for p, v in walk(body) if p and isinstance(v, str) and wanted in v]
         if len(places) == 1:
             return places[0]
     return None

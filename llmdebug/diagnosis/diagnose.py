@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.blame import Evidence
+from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground, ground_of
 from llmdebug.diagnosis.ignored import ignored_by
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
@@ -16,7 +17,7 @@ from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
 from llmdebug.diagnosis.schema_claim import folded, from_schema
 from llmdebug.diagnosis.silent import from_code, is_silent
-from llmdebug.diagnosis.text_claim import from_text
+from llmdebug.diagnosis.text_claim import bare, from_text, settle
 from llmdebug.diagnosis.verdict import Diagnosis, Kind, Site
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index
@@ -69,17 +70,14 @@ def without_tree(question: Question) -> Finding:
     """What the answer alone tells."""
     if not question.answer.refused:
         return Finding("none")
-    items = folded(None, None, question)
-    for item in items:
-        kind = kind_of_schema(item.complaint.type)
-        if kind is not None:
-            from llmdebug.diagnosis.finding import blamed
-
-            return Finding(kind, [blamed(item.pointer, item.complaint.message, 0.8, item.place)])
-    from llmdebug.diagnosis import blame
-
-    kind = kind_of_text(question.answer.text, question.answer.status)
-    return Finding(kind, blame.from_text(question.answer.text, question, kind, question.answer.param, (), ()))
+    for item in folded(None, None, question):
+        schema_kind = kind_of_schema(item.complaint.type)
+        if schema_kind is not None:
+            return Finding(schema_kind, [blamed(item.pointer, item.complaint.message, 0.8, item.place)])
+    text = bare(question.answer.text)
+    evidence = Evidence(text, kind_of_text(text, question.answer.status), question.answer.param)
+    kind, fields = settle(evidence, question)
+    return Finding(kind, fields)
 
 
 def look(ground: Ground, question: Question) -> Finding:

@@ -53,13 +53,9 @@ def _nearest(prefix: str, branches: list[list[Located]]) -> list[Located]:
     everywhere = set.intersection(*wrong_tags)
     if everywhere:
         return [next(i for i in branches[0] if i.pointer in everywhere)]
-    at_tags = set.union(*wrong_tags)
-    if at_tags and all(
-        any(i.pointer in at_tags for i in b) or not w for b, w in zip(branches, wrong_tags, strict=True)
-    ):
-        missing = [i for b in branches for i in b if i.pointer in at_tags and i.complaint.type == "missing"]
-        if len(missing) == len(branches):
-            return missing[:1]
+    untagged = [i for branch in branches for i in branch if _is_missing_tag(i, prefix)]
+    if len({i.markers for i in untagged}) > 1 and 3 * len(untagged) >= 2 * len(branches):
+        return untagged[:1]
 
     def distance(branch: list[Located]) -> tuple[int, int, int, int, int]:
         tags = sum(_is_tag_error(i, prefix) for i in branch)
@@ -69,6 +65,12 @@ def _nearest(prefix: str, branches: list[list[Located]]) -> list[Located]:
         return (tags, int(at_root), int(missing_tag), len({i.pointer for i in branch}), -depth)
 
     return min(branches, key=distance)
+
+
+def _is_missing_tag(item: Located, prefix: str) -> bool:
+    rest = item.pointer[len(prefix) :]
+    last = rest.rpartition("/")[2]
+    return item.complaint.type == "missing" and last in TAG_KEYS and rest.count("/") <= 2
 
 
 def _is_tag_error(item: Located, prefix: str) -> bool:

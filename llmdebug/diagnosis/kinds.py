@@ -82,7 +82,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"can(?:not|'t| not) (?:both )?be (?:set|specified|used|combined|provided|given|passed)?\s*(?:together|both|at the same time|simultaneously)",
         r"can(?:not|'t| not) (?:be )?(?:used|combined|specified|set|provided|mixed) (?:together )?(?:with|alongside)",
         r"not compatible|incompatible",
-        r"(?:only|at most|exactly) one (?:kind |type )?of",
+        r"(?:only|at most|exactly) (?:use |set |give |specify |provide )?one (?:kind |type )?of",
         r"(?:unsupported|not supported|not allowed|not (?:currently )?available|disallowed) (?:together |in combination )?with\b",
         r"(?:not supported|unsupported|not allowed|not available) (?:in|when|while|for) (?:using |the )?(?:stream|greedy|batch|beam)",
         r"when using\b",

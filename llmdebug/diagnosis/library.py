@@ -9,12 +9,14 @@ import ast
 import re
 from dataclasses import dataclass
 
-from llmdebug.diagnosis.finding import Finding, Spot
+from llmdebug.diagnosis.blame import Evidence
+from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_text
 from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, nearness
+from llmdebug.diagnosis.text_claim import settle
 from llmdebug.index.build import ASIDE
 from llmdebug.index.python.inputs import functions_of
 from llmdebug.index.python.syntax import last_name
@@ -31,16 +33,19 @@ class Library:
     text: re.Pattern[str]
     calls: tuple[str, ...]
     """Names of the calls that raise it, the most telling first."""
+    about: tuple[str, ...] = ()
+    """Fields of a request that it is usually given."""
 
 
-def _library(name: str, calls: str, *texts: str) -> Library:
-    return Library(name, re.compile("|".join(texts), re.I), tuple(calls.split()))
+def _library(name: str, calls: str, about: str, *texts: str) -> Library:
+    return Library(name, re.compile("|".join(texts), re.I), tuple(calls.split()), tuple(about.split()))
 
 
 LIBRARIES = (
     _library(
         "a chat template",
         "apply_chat_template render from_string compile",
+        "messages",
         r"cannot apply chat template",
         r"continue_final_message and add_generation_prompt are not compatible",
         r"continue_final_message is set but",
@@ -57,6 +62,7 @@ LIBRARIES = (
     _library(
         "the tokenizer",
         "decode batch_decode convert_ids_to_tokens encode tokenizer",
+        "tokens prompt input input_ids text",
         r"number too large to fit in target type",
         r"out of range integral type conversion attempted",
         r"can't convert negative int to unsigned",
@@ -70,7 +76,7 @@ LIBRARIES = (
         r"is not valid under any of the given schemas",
         r"failed validating",
     ),
-    _library("base64", "b64decode", r"incorrect padding", r"only base64 data is allowed", r"invalid base64"),
+    _library("base64", "b64decode", "", r"incorrect padding", r"only base64 data is allowed", r"invalid base64"),
     _library(
         "an image library",
         "open load_image verify",
@@ -78,11 +84,17 @@ LIBRARIES = (
         r"broken data stream when reading image",
     ),
     _library(
-        "the HTTP client", "get request fetch", r"cannot connect to host", r"name or service not known", r"invalid url"
+        "the HTTP client",
+        "get request fetch",
+        "",
+        r"cannot connect to host",
+        r"name or service not known",
+        r"invalid url",
     ),
     _library(
         "msgspec",
         "decode convert",
+        "",
         r"object missing required field",
         r"expected `\w+(?:[^`]*)`, got `\w+`",
         r"object contains unknown field",
@@ -105,7 +117,14 @@ def from_library(ground: Ground, registered: Registered | None, question: Questi
         spots = _calls(ground, registered, call, library.name)
         if spots:
             break
-    return Finding(kind_of_text(text, question.answer.status), spots=spots, confidence=0.6 if spots else 0.2)
+    evidence = Evidence(text, kind_of_text(text, question.answer.status), question.answer.param)
+    kind, fields = settle(evidence, question)
+    held = next((name for name in library.about if name in question.fields), None)
+    if held and not fields:
+        fields = [blamed(f"/{held}", f"what {library.name} is given", 0.5)]
+    if kind == "missing_field" and held and not question.fields[held]:
+        kind = "bad_value"
+    return Finding(kind, fields, spots, confidence=0.6 if spots else 0.2)
 
 
 def _own_template(text: str, question: Question) -> str | None:

@@ -24,10 +24,11 @@ from llmdebug.index.python.inputs import find_handler, function_node
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.names import constant, define, literal
 from llmdebug.index.python.syntax import FunctionNode, dotted, last_name
-from llmdebug.index.python.types import Object
+from llmdebug.index.python.types import Either, Limited, ListOf, Object, Type
 from llmdebug.index.python.values import NOT_KNOWN, Instance, Value
 
 MAX_BODY = 400_000
+MAX_ITEMS = 500
 RAW_NAMES = frozenset({"data", "values", "body", "payload", "json_data", "raw", "obj", "v", "value", "input_value"})
 REQUEST_NAMES = frozenset({"request", "req", "body", "params", "payload", "obj", "data", "request_data", "raw_request"})
 OTHER_OWNERS = frozenset(
@@ -105,15 +106,22 @@ class Study:
             pointer,
         )
 
-    def _nested(self, kind: Any, value: Any, pointer: str) -> Value:
-        """A field's value: an object of its class where the type has one class for it."""
-        objects = (
-            [kind] if isinstance(kind, Object) else [o for o in getattr(kind, "options", ()) if isinstance(o, Object)]
-        )
-        if isinstance(value, dict) and objects and objects[0].model.kind != "typeddict":
-            fitting = [o for o in objects if not self.ground.checker.check(o, value)] or objects
-            return self.instance(fitting[0].model, value, pointer)
-        return Value(value, frozenset({pointer}), pointer)
+    def _nested(self, kind: Type, value: Any, pointer: str) -> Value:
+        """A field's value: objects of their classes where the type tells them, JSON as it is elsewhere."""
+        reads = frozenset({pointer})
+        match kind:
+            case Limited(inner, _):
+                return self._nested(inner, value, pointer)
+            case Either(options, _):
+                shaped = [o for o in options if _has_shape(o, value)]
+                fitting = [o for o in shaped if not self.ground.checker.check(o, value)] or shaped
+                return self._nested(fitting[0], value, pointer) if fitting else Value(value, reads, pointer)
+            case ListOf(item) if isinstance(value, list) and any(isinstance(v, dict) for v in value):
+                made = [self._nested(item, v, f"{pointer}/{i}").value for i, v in enumerate(value[:MAX_ITEMS])]
+                return Value(made, reads, pointer)
+            case Object(model) if isinstance(value, dict) and model.kind != "typeddict":
+                return self.instance(model, value, pointer)
+        return Value(value, reads, pointer)
 
     # walks
 
@@ -410,6 +418,18 @@ class Study:
             if method and definition is not None:
                 enter(Callee(method[0], method[1].name, definition, {"self": made}))
         return made
+
+
+def _has_shape(kind: Type, value: Any) -> bool:
+    """Whether a type may hold values of this JSON type at all."""
+    match kind:
+        case Limited(inner, _):
+            return _has_shape(inner, value)
+        case Object():
+            return isinstance(value, dict)
+        case ListOf():
+            return isinstance(value, list)
+    return not isinstance(value, dict | list)
 
 
 def _validator_names(node: FunctionNode, subject: Value, early: bool, single: bool) -> dict[str, Value]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from llmdebug.diagnosis import blame
+from llmdebug.diagnosis.blame import Evidence
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_text
@@ -232,27 +232,27 @@ def _contradicted(candidate: Candidate, study: Study) -> bool:
     return node is not None and holds(guards_of(node, match.rejection.line), given) is False
 
 
-def settle(
-    text: str,
-    question: Question,
-    kind: Kind,
-    param: str | None,
-    known: Iterable[str],
-    near: Sequence[str],
-    captured: Sequence[str],
-    item: Located | None,
-) -> tuple[Kind, list[BlamedField]]:
+def declared_names(ground: Ground, registered: Registered | None) -> frozenset[str]:
+    """The names of fields that a route declares or reads."""
+    if registered is None:
+        return frozenset()
+    inputs = ground.inputs(registered)
+    model = getattr(inputs.body, "model", None)
+    return frozenset([*(model.fields if model else ()), *(r.key for r in inputs.reads), *inputs.embedded])
+
+
+def settle(evidence: Evidence, question: Question, item: Located | None = None) -> tuple[Kind, list[BlamedField]]:
     """The kind, and the fields to blame, once the site and its guard are known."""
-    body = question.body
-    fields = blame.from_text(text, question, kind, param, known, [p for p in near if p])
-    if item is not None and item.pointer:
-        fields = [
-            blamed(item.pointer, "the complaint points here", 0.9),
-            *(f for f in fields if f.pointer != item.pointer),
-        ]
+    body, kind = question.body, evidence.kind
     if kind == "auth":
         return kind, []
-    if kind == "out_of_range" and fields and blame.unsent_budget(text, fields[0].pointer, body):
+    fields = blame.from_text(evidence, body)
+    if item is not None and item.pointer:
+        pointed = blamed(item.pointer, "the complaint points here", 0.9, item.place)
+        fields = [pointed, *(f for f in fields if f.pointer != item.pointer)]
+        if item.place != "body":
+            return kind, fields
+    if kind == "out_of_range" and fields and blame.unsent_budget(evidence.text, fields[0].pointer, body):
         kind = "context_length"
     prompt = blame.of_prompt(body) if kind == "context_length" else None
     if prompt:
@@ -260,19 +260,14 @@ def settle(
             blamed(prompt, "the longest text of the request", 0.7),
             *(f for f in fields if f.pointer != prompt),
         ]
-    media = blame.of_media(body) if kind == "unsupported" and blame.MEDIA.search(text) else None
+    media = blame.of_media(body) if kind == "unsupported" and blame.MEDIA.search(evidence.text) else None
     if media:
         return kind, [blamed(media, "a part that is no text", 0.8), *fields]
     if fields:
         first = fields[0]
-        exact = blame.narrowed(first.pointer, near, captured, body)
-        fields[0] = blamed(exact, first.reason, first.confidence, first.place)
+        fields[0] = blamed(blame.narrowed(first.pointer, evidence, body), first.reason, first.confidence, first.place)
         if kind == "missing_field" and has_pointer(body, first.pointer) and value_at(body, first.pointer) in EMPTY:
             kind = "bad_value"
-    else:
-        pointer = blame.by_value(captured, body)
-        if pointer:
-            fields = [blamed(pointer, "the text quotes its value", 0.5)]
     return kind, fields
 
 
@@ -287,14 +282,15 @@ def _finding(
 ) -> Finding:
     first = candidates[0]
     kind = kind_of_text(text, question.answer.status)
-    inputs = ground.inputs(registered) if registered else None
-    known: set[str] = set()
-    if inputs is not None:
-        body_model = getattr(inputs.body, "model", None)
-        known = set(body_model.fields) if body_model else set()
-        known |= {r.key for r in inputs.reads} | set(inputs.embedded)
-    param = question.answer.param or first.match.rejection.param
-    kind, fields = settle(text, question, kind, param, known, first.near, first.match.captured, item)
+    evidence = Evidence(
+        text,
+        kind,
+        question.answer.param or first.match.rejection.param,
+        declared_names(ground, registered),
+        tuple(p for p in first.near if p),
+        first.match.captured,
+    )
+    kind, fields = settle(evidence, question, item)
     finding = Finding(kind, fields)
     shown = candidates[:3]
     for rank, candidate in enumerate(shown):
