@@ -50,7 +50,7 @@ class Evidence:
 
 def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     """The fields that a message blames, best first."""
-    values = quoted_values(evidence.captured)
+    values = quoted_values([value for value in evidence.captured if not _prints_whole_list(value, body)])
     names = [(name, quoted, named(name, body)) for name, quoted in names_in(evidence.text)]
     found = _by_param(evidence, body, values)
     found += _absent(evidence, body, names)
@@ -77,6 +77,14 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     return _once(found)
 
 
+def _prints_whole_list(value: str, body: Any) -> bool:
+    """Whether a text quotes a list of the request as a whole: it then points at none of its elements."""
+    if not value.startswith("[") or "," not in value:
+        return False
+    shown = [part.strip("'\"` ") for part in value.strip("[]").split(",")]
+    return any(isinstance(v, list) and [str(e) for e in v] == shown for _, v in walk(body))
+
+
 def _by_param(evidence: Evidence, body: Any, values: Sequence[str]) -> list[BlamedField]:
     """The field that the answer's `param` names; another one where the quoted value is not that field's."""
     param = evidence.param
@@ -84,7 +92,7 @@ def _by_param(evidence: Evidence, body: Any, values: Sequence[str]) -> list[Blam
         return []
     pointer = named(param, body)
     if pointer is None:
-        if evidence.kind == "missing_field" and param in evidence.declared:
+        if evidence.kind == "missing_field" and param.isidentifier() and isinstance(body, dict):
             return [blamed(f"/{escape(param)}", f"the answer's param {param!r} is not in the request", 0.9)]
         return []
     held = value_at(body, pointer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 from llmdebug.diagnosis.locate import Located, value_at
@@ -52,10 +53,10 @@ def _nearest(prefix: str, branches: list[list[Located]]) -> list[Located]:
     wrong_tags = [{i.pointer for i in branch if _is_tag_error(i, prefix)} for branch in branches]
     everywhere = set.intersection(*wrong_tags)
     if everywhere:
-        return [next(i for i in branches[0] if i.pointer in everywhere)]
+        return [_of_union(next(i for i in branches[0] if i.pointer in everywhere), len(branches))]
     untagged = [i for branch in branches for i in branch if _is_missing_tag(i, prefix)]
     if len({i.markers for i in untagged}) > 1 and 3 * len(untagged) >= 2 * len(branches):
-        return untagged[:1]
+        return [_of_union(untagged[0], len(branches))]
 
     def distance(branch: list[Located]) -> tuple[int, int, int, int, int]:
         tags = sum(_is_tag_error(i, prefix) for i in branch)
@@ -65,6 +66,10 @@ def _nearest(prefix: str, branches: list[list[Located]]) -> list[Located]:
         return (tags, int(at_root), int(missing_tag), len({i.pointer for i in branch}), -depth)
 
     return min(branches, key=distance)
+
+
+def _of_union(item: Located, branches: int) -> Located:
+    return replace(item, of_union=True, of_few=branches <= 2)
 
 
 def _is_missing_tag(item: Located, prefix: str) -> bool:

@@ -19,7 +19,7 @@ from llmdebug.diagnosis.route import Registered, nearness
 from llmdebug.diagnosis.text_claim import settle
 from llmdebug.index.build import ASIDE
 from llmdebug.index.python.inputs import functions_of
-from llmdebug.index.python.syntax import last_name
+from llmdebug.index.python.syntax import dotted, last_name
 
 MAX_FILES = 12
 MAX_SPOTS = 3
@@ -33,18 +33,21 @@ class Library:
     text: re.Pattern[str]
     calls: tuple[str, ...]
     """Names of the calls that raise it, the most telling first."""
+    owner: str = ""
+    """A piece of the name of what the call is made on, where the call's own name tells too little."""
     about: tuple[str, ...] = ()
     """Fields of a request that it is usually given."""
 
 
-def _library(name: str, calls: str, about: str, *texts: str) -> Library:
-    return Library(name, re.compile("|".join(texts), re.I), tuple(calls.split()), tuple(about.split()))
+def _library(name: str, calls: str, owner: str, about: str, *texts: str) -> Library:
+    return Library(name, re.compile("|".join(texts), re.I), tuple(calls.split()), owner, tuple(about.split()))
 
 
 LIBRARIES = (
     _library(
         "a chat template",
         "apply_chat_template render from_string compile",
+        "tok|templ|process|env",
         "messages",
         r"cannot apply chat template",
         r"continue_final_message and add_generation_prompt are not compatible",
@@ -62,6 +65,7 @@ LIBRARIES = (
     _library(
         "the tokenizer",
         "decode batch_decode convert_ids_to_tokens encode tokenizer",
+        "tok",
         "tokens prompt input input_ids text",
         r"number too large to fit in target type",
         r"out of range integral type conversion attempted",
@@ -76,7 +80,7 @@ LIBRARIES = (
         r"is not valid under any of the given schemas",
         r"failed validating",
     ),
-    _library("base64", "b64decode", "", r"incorrect padding", r"only base64 data is allowed", r"invalid base64"),
+    _library("base64", "b64decode", "", "", r"incorrect padding", r"only base64 data is allowed", r"invalid base64"),
     _library(
         "an image library",
         "open load_image verify",
@@ -94,6 +98,7 @@ LIBRARIES = (
     _library(
         "msgspec",
         "decode convert",
+        "msgspec|decoder",
         "",
         r"object missing required field",
         r"expected `\w+(?:[^`]*)`, got `\w+`",
@@ -114,7 +119,7 @@ def from_library(ground: Ground, registered: Registered | None, question: Questi
         return None
     spots: list[Spot] = []
     for call in library.calls:
-        spots = _calls(ground, registered, call, library.name)
+        spots = _calls(ground, registered, call, library)
         if spots:
             break
     evidence = Evidence(text, kind_of_text(text, question.answer.status), question.answer.param)
@@ -137,7 +142,7 @@ def _own_template(text: str, question: Question) -> str | None:
     return None
 
 
-def _calls(ground: Ground, registered: Registered | None, name: str, library: str) -> list[Spot]:
+def _calls(ground: Ground, registered: Registered | None, name: str, library: Library) -> list[Spot]:
     """Statements of serving code that make this call, those that the route reaches first."""
     index = ground.index
     held = [p for p in index.search.files_with([f".{name}("]) if not ASIDE.search(p)]
@@ -155,29 +160,35 @@ def _calls(ground: Ground, registered: Registered | None, name: str, library: st
         nodes = dict(functions_of(module)) if module else {}
         for function in callers:
             node = nodes.get(function.name)
-            statement = _statement(node, name) if node is not None else None
+            statement = _statement(node, name, library.owner) if node is not None else None
             if statement is None:
                 continue
             depth = reach.of(path, function.name) if reach else None
             guarded = _is_guarded(node, statement.lineno) if node is not None else False
             closeness = nearness(registered.file, path) if registered else 0.0
             order = (0 if depth is not None else 1, 0 if guarded else 1, -closeness, path, statement.lineno)
-            why = (f"calls {name}; the text is of {library}",)
+            why = (f"calls {name}; the text is of {library.name}",)
             end = statement.end_lineno or statement.lineno
             found.append((order, Spot(path, statement.lineno, end, function.name, "checks", 0.6, why)))
     found.sort(key=lambda pair: pair[0])
     return [spot for _, spot in found[:MAX_SPOTS]]
 
 
-def _statement(node: ast.AST, name: str) -> ast.stmt | None:
-    """The innermost statement that makes the call."""
-    best: ast.stmt | None = None
+def _statement(node: ast.AST, name: str, owner: str) -> ast.stmt | None:
+    """The first simple statement that makes the call, on something of that name."""
     for part in ast.walk(node):
-        if isinstance(part, ast.stmt) and not hasattr(part, "body"):
-            if any(isinstance(c, ast.Call) and last_name(c) == name for c in ast.walk(part)):
-                best = part
-                break
-    return best
+        if (
+            isinstance(part, ast.stmt)
+            and not hasattr(part, "body")
+            and any(
+                isinstance(call, ast.Call)
+                and last_name(call) == name
+                and re.search(owner, dotted(call.func).rpartition(".")[0])
+                for call in ast.walk(part)
+            )
+        ):
+            return part
+    return None
 
 
 def _is_guarded(node: ast.AST, line: int) -> bool:

@@ -33,6 +33,10 @@ class Located:
     """Steps of the location that name a branch of a union rather than a key."""
     marker_depths: tuple[int, ...] = ()
     """For each marker, how many steps of the pointer come before it."""
+    of_union: bool = False
+    """Whether all branches of a union complain of this tag, so that no branch can be told."""
+    of_few: bool = False
+    """Whether that union has two branches only."""
 
 
 def located(complaint: Complaint, body: Any) -> Located:

@@ -15,8 +15,6 @@ from llmdebug.diagnosis.verdict import Kind
 from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.types import Object, Type
 
-TAG_STEPS = ("type", "role", "object", "kind", "mode")
-
 
 def folded(ground: Ground | None, registered: Registered | None, question: Question) -> list[Located]:
     """The located complaints of an answer, unions folded."""
@@ -89,9 +87,8 @@ def _spots(chain: list[Declaration], item: Located) -> list[Spot]:
     steps = [s for s in item.pointer.split("/")[1:] if not s.isdigit()]
     last = chain[-1]
     order = list(reversed(chain))
-    bad_tag = item.complaint.type in {"literal_error", "enum", "union_tag_invalid"} and steps and steps[-1] in TAG_STEPS
-    if bad_tag and len(chain) > 1 and not item.markers and len(chain) == len(steps):
-        order = list(reversed(chain))
+    if item.of_union and len(chain) > 1 and not item.of_few:
+        order = [order[1], order[0], *order[2:]]
     found = []
     for rank, declaration in enumerate(order[:3]):
         field = declaration.declared.field

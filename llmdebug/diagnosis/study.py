@@ -25,9 +25,10 @@ from llmdebug.index.python.models import Model
 from llmdebug.index.python.names import constant, define, literal
 from llmdebug.index.python.syntax import FunctionNode, dotted, last_name
 from llmdebug.index.python.types import Either, Limited, ListOf, Object, Type
-from llmdebug.index.python.values import NOT_KNOWN, Instance, Value
+from llmdebug.index.python.values import NOT_KNOWN, Crash, Instance, Value
 
 MAX_BODY = 400_000
+DUMPERS = frozenset({"model_dump", "dict", "to_dict", "_asdict"})
 MAX_ITEMS = 500
 RAW_NAMES = frozenset({"data", "values", "body", "payload", "json_data", "raw", "obj", "v", "value", "input_value"})
 REQUEST_NAMES = frozenset({"request", "req", "body", "params", "payload", "obj", "data", "request_data", "raw_request"})
@@ -299,6 +300,8 @@ class Study:
 
     def _attribute(self, frame: Frame, owner: Value, node: ast.Attribute) -> Value:
         if isinstance(owner.value, Instance):
+            if node.attr == "__dict__":
+                return as_mapping(owner)
             member = self._member(owner.value, node.attr)
             if member is not None:
                 return member
@@ -322,19 +325,16 @@ class Study:
         facts = self.ground.index.facts(instance.file) if instance.file else None
         known = next((c for c in facts.classes if c.name == instance.class_name), None) if facts else None
         source = dict(known.members).get(name) if known else None
-        if source is None:
-            return None
-        try:
-            return Value(literal(source))
-        except LookupError:
-            return None
+        if source is None and known is not None:
+            source = next((f.default for f in known.fields if f.name == name and f.is_class_variable), None)
+        return _constant_of(source) if source is not None else None
 
     # calls
 
     def _resolve(self, frame: Frame, node: ast.Call, evaluator: Evaluator, enter: Enter) -> Value | None:
         target = self._target(frame, node, evaluator)
         if target is None:
-            return None
+            return _dumped(node, evaluator)
         path, item, owner = target
         if isinstance(item, Class):
             return self._construct(path, item, frame, node, evaluator, enter)
@@ -396,28 +396,74 @@ class Study:
         self, path: str, known: Class, frame: Frame, node: ast.Call, evaluator: Evaluator, enter: Enter
     ) -> Value | None:
         """An instance made from the arguments; its own checks are walked through."""
-        model = self.ground.types.model(path, known)
-        if (
-            not model.fields
-            or any(k.arg is None for k in node.keywords)
-            or any(isinstance(a, ast.Starred) for a in node.args)
-        ):
+        init = self._method(path, known.name, "__init__")
+        given = _keywords(node, evaluator)
+        if given is None or any(isinstance(a, ast.Starred) for a in node.args):
             return None
-        fields: dict[str, Value] = {
-            name: self._default(d.path, d.field.default, "")
+        if init is not None and init[0] == path:
+            made = Value(Instance({}, known.name, path, closed=True))
+            self._run_method(init, node, evaluator, enter, made)
+            return made
+        model = self.ground.types.model(path, known)
+        if not model.fields:
+            return None
+        for name, value in given.items():
+            if name not in model.fields and model.kind in {"dataclass", "msgspec"} and not model.foreign_bases:
+                error = TypeError(f"{known.name}.__init__() got an unexpected keyword argument '{name}'")
+                raise Crash(error, node.lineno, value.reads)
+        fields = {
+            name: Value(self._default(d.path, d.field.default, "").value)
             for name, d in model.fields.items()
             if d.field.default is not None
         }
-        fields = {name: Value(v.value) for name, v in fields.items()}
         fields.update(zip(model.fields, (evaluator.value(a) for a in node.args), strict=False))
-        fields.update({k.arg: evaluator.value(k.value) for k in node.keywords if k.arg})
+        fields.update(given)
         made = Value(Instance(fields, known.name, path, closed=True))
-        for name in ("__post_init__",):
-            method = self._method(path, known.name, name)
-            definition = function_node(self.ground.index.syntax(method[0]), method[1].name) if method else None
-            if method and definition is not None:
-                enter(Callee(method[0], method[1].name, definition, {"self": made}))
+        post = self._method(path, known.name, "__post_init__")
+        if post is not None:
+            definition = function_node(self.ground.index.syntax(post[0]), post[1].name)
+            if definition is not None:
+                enter(Callee(post[0], post[1].name, definition, {"self": made}))
         return made
+
+    def _run_method(
+        self, method: tuple[str, Function], node: ast.Call, evaluator: Evaluator, enter: Enter, owner: Value
+    ) -> None:
+        definition = function_node(self.ground.index.syntax(method[0]), method[1].name, method[1].line)
+        if definition is not None:
+            bound = {**_arguments(definition, node, evaluator), "self": owner}
+            enter(Callee(method[0], method[1].name, definition, bound))
+
+
+def _keywords(node: ast.Call, evaluator: Evaluator) -> dict[str, Value] | None:
+    """The keyword arguments of a call, known mappings spread out; None where a mapping is not known."""
+    found: dict[str, Value] = {}
+    for word in node.keywords:
+        value = evaluator.value(word.value)
+        if word.arg:
+            found[word.arg] = value
+        elif isinstance(value.value, dict):
+            for key, item in value.value.items():
+                at = f"{value.pointer}/{escape(key)}" if value.pointer is not None else None
+                found[str(key)] = Value(item, value.reads | ({at} if at else set()), at)
+        else:
+            return None
+    return found
+
+
+def _constant_of(source: str) -> Value | None:
+    """A constant of a class; of a table that holds names, its keys."""
+    try:
+        return Value(literal(source))
+    except LookupError:
+        pass
+    try:
+        node = ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not isinstance(node, ast.Dict) or not all(isinstance(k, ast.Constant) for k in node.keys):
+        return None
+    return Value({k.value: Instance({}) for k in node.keys if isinstance(k, ast.Constant)})
 
 
 def _has_shape(kind: Type, value: Any) -> bool:
@@ -430,6 +476,24 @@ def _has_shape(kind: Type, value: Any) -> bool:
         case ListOf():
             return isinstance(value, list)
     return not isinstance(value, dict | list)
+
+
+def as_mapping(owner: Value) -> Value:
+    """An object as the mapping of its attributes."""
+    if not isinstance(owner.value, Instance):
+        return NOT_KNOWN
+    held = {**owner.value.fields, **owner.value.changed}
+    return Value({name: value.value for name, value in held.items()}, owner.reads, owner.value.pointer)
+
+
+def _dumped(node: ast.Call, evaluator: Evaluator) -> Value | None:
+    """`model.model_dump()` and its like."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr in DUMPERS:
+        owner = evaluator.value(node.func.value)
+        return as_mapping(owner) if isinstance(owner.value, Instance) else None
+    if isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1:
+        return as_mapping(evaluator.value(node.args[0]))
+    return None
 
 
 def _validator_names(node: FunctionNode, subject: Value, early: bool, single: bool) -> dict[str, Value]:

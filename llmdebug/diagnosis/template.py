@@ -140,7 +140,7 @@ def _explains_hole(inner: Match, outer: Match) -> bool:
     """Whether `inner` makes most of what fills a hole of `outer`, and lies in it."""
     for (start, end), value in zip(outer.spans, outer.captured, strict=True):
         filled = letters_in(value)
-        if filled < 8 or not (start <= inner.start and inner.end <= end):
+        if filled < 8 or " " not in value.strip() or not (start <= inner.start and inner.end <= end):
             continue
         made = inner.end - inner.start
         if inner.letters >= 6 and made >= 0.7 * (end - start) and inner.start - start <= 3:

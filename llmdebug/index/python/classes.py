@@ -7,7 +7,7 @@ import ast
 from llmdebug.index.facts import Class, Field, Validator
 from llmdebug.index.python.syntax import dotted, keyword, last_name, string, text
 
-MAX_MEMBER = 400
+MAX_MEMBER = 4_000
 DECLARATORS = frozenset({"Field", "field", "Body", "Query", "Header", "Path", "Form", "File", "Cookie", "PrivateAttr"})
 CONSTRAINTS = (
     "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "min_items", "max_items", "pattern", "regex",

@@ -118,6 +118,8 @@ class Walk:
         finally:
             self._depth -= 1
             self._active.pop()
+        if _is_generator(callee.node):
+            return NOT_KNOWN
         return Value(None) if not studied.maybe_returned else NOT_KNOWN
 
     def enter_call(self, callee: Callee, certain: bool, reads: frozenset[str]) -> Value:
@@ -413,6 +415,18 @@ class _Function:
             if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                 owner = self.lookup(target.value.id)
                 self.bind(target.value.id, Value(UNKNOWN, owner.reads))
+
+
+def _is_generator(node: FunctionNode) -> bool:
+    """Whether calling a function makes a generator: what its body leaves with is not what the call gives."""
+    pending: list[ast.AST] = list(node.body)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            pending.extend(ast.iter_child_nodes(part))
+    return False
 
 
 def _as_load(node: ast.expr) -> ast.expr:
