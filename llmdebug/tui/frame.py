@@ -84,23 +84,23 @@ class Frame:
     def _text(self, text: str, row: int, column: int, pen: Pen, out: list[str]) -> tuple[int, int]:
         """Writes what is new of a run of text; gives the place behind it."""
         cells = list(text) if text.isascii() else _cells(text)
-        letters, pens = self._row(row, column + len(cells))
         end = column + len(cells)
-        if not text.isascii() and any(len(cell) != 1 for cell in cells):
+        letters, pens = self._row(row, end)
+        if sum(map(len, cells)) != len(text) or any(len(cell) != 1 for cell in cells):
             self._uneven.add(row)
-        old, old_pens = letters[column:end], pens[column:end]
         first, last = 0, len(cells)
         if row not in self._uneven:
-            differs = [a != b or p != pen for a, b, p in zip(cells, old, old_pens, strict=True)]
+            now = zip(cells, letters[column:end], pens[column:end], strict=True)
+            differs = [letter != old or old_pen != pen for letter, old, old_pen in now]
             if True not in differs:
                 return row, end
             first = differs.index(True)
             last = len(cells) - differs[::-1].index(True)
-        self._break_wide(letters, column + first, column + last)
+        self._break_wide(letters, column, end)
         letters[column:end], pens[column:end] = cells, [pen] * len(cells)
         self._go(row, column + first, out)
         self._take(pen, out)
-        out.append("".join(cells[first:last]))
+        out.append(text if row in self._uneven else "".join(cells[first:last]))
         self._at = (row, column + last) if row not in self._uneven else None
         return row, end
 
@@ -118,7 +118,7 @@ class Frame:
     @staticmethod
     def _break_wide(letters: list[str | None], start: int, end: int) -> None:
         """The other half of a wide letter that is written over is no longer known."""
-        if start > 0 and letters[start] == "":
+        if 0 < start < len(letters) and letters[start] == "":
             letters[start - 1] = None
         if end < len(letters) and letters[end] == "":
             letters[end] = None

@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -45,6 +46,8 @@ ROLES: dict[str, str] = {
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 MAX_BYTES = 100_000
+AA = 4.5
+"""The contrast that WCAG asks of text."""
 
 
 class ThemeError(ValueError):
@@ -66,12 +69,33 @@ class Theme(msgspec.Struct, frozen=True, kw_only=True):
         return self.styles.get(role) or self.styles["text"]
 
     def on_background(self, role: str, behind: str) -> Style:
-        """A role's style on the background of another one: a coloured word in a line under the cursor."""
-        under = self.styles[behind]
-        over = self.style(role)
-        if under.reverse:
-            return under
-        return over + Style(bgcolor=under.bgcolor, bold=under.bold, underline=under.underline)
+        """A role's style on the background of another one: a coloured word in the line under the cursor."""
+        return _laid(self.style(role), self.styles[behind], self.ansi)
+
+
+@lru_cache(maxsize=1024)
+def _laid(over: Style, under: Style, ansi: bool) -> Style:
+    """`over` where it stays legible on the background of `under`; else `under` with what it has of weight."""
+    if under.reverse:
+        return under
+    laid = over + Style(bgcolor=under.bgcolor, bold=under.bold, underline=under.underline)
+    coloured = under.bgcolor is not None and not under.bgcolor.is_default
+    legible = not coloured if ansi else contrast(laid.color, laid.bgcolor) >= AA
+    return laid if legible else laid + Style(color=under.color)
+
+
+def contrast(one: Color | None, other: Color | None) -> float:
+    """The contrast of two colours as WCAG reckons it, 1 to 21; 21 where a colour is the terminal's own."""
+    if one is None or other is None or one.triplet is None or other.triplet is None:
+        return 21.0
+    light, dark = sorted((_luminance(one.triplet), _luminance(other.triplet)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: tuple[int, int, int]) -> float:
+    parts = [part / 255 for part in colour]
+    red, green, blue = (p / 12.92 if p <= 0.03928 else float(((p + 0.055) / 1.055) ** 2.4) for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def parse_theme(text: str, path: str) -> Theme:
