@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 _TOKEN = re.compile(
     r"""(?P<blank>\s+)
     |(?P<comment>//[^\n]*|\#[^\n]*|/\*.*?\*/)
-    |(?P<double>"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+")
+    |(?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")
     |(?P<single>'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')
     |(?P<mark>[\[\]{},:])
     |(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
@@ -45,12 +45,15 @@ def repaired(text: str) -> Any:
     if depth_exceeds(text, MAX_DEPTH) is not None:
         return None
     value = _parsed(text)
-    return value if value is not None else _parsed(_Rewriter(text).result())
+    if value is not None:
+        return value
+    value = _parsed(_Rewriter(text).result())
+    return value if isinstance(value, dict | list) else None
 
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
+        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite, strict=False)
     except (ValueError, RecursionError):
         return None
 

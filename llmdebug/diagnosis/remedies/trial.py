@@ -42,7 +42,7 @@ class Trial:
         request = msgspec.structs.replace(case.question.request, body=b"")
         question = replace(case.question, request=request, body=body)
         spot = case.finding.spots[0]
-        return Study(case.ground, case.registered, question).local(spot.file, spot.symbol)
+        return Study(case.ground, case.registered, question).local(spot.file, spot.symbol, spot.line)
 
     def _here(self, outcomes: list[Outcome]) -> list[Outcome]:
         spot = self.case.finding.spots[0]

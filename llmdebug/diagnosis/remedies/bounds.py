@@ -1,0 +1,137 @@
+"""A number, length or count outside its limits: the nearest inside."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from llmdebug.diagnosis.remedies import limits
+from llmdebug.diagnosis.remedies.case import Case
+from llmdebug.diagnosis.remedies.drop import dropped
+from llmdebug.diagnosis.remedies.example import bounded
+from llmdebug.diagnosis.remedies.proposal import Proposal
+from llmdebug.diagnosis.remedies.values import by_example, shown, wanted, without_element
+from llmdebug.index.python.types import Either, Limited, ListOf, Scalar, Type
+from llmdebug.jsontext import pointer as pointers
+
+MAX_BLAMED = 3
+
+
+def brought_in(case: Case) -> list[Proposal]:
+    """For each blamed field: declared bounds, then what the text says, then the default, then without it."""
+    found: list[Proposal] = []
+    for rank, pointer in enumerate(case.present[:MAX_BLAMED]):
+        weight = 0.92 - 0.12 * rank
+        value = case.value(pointer)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found += _numbers(case, pointer, value, weight)
+        elif isinstance(value, str | list | dict):
+            found += _lengths(case, pointer, value, weight)
+            found += _entries(case, pointer, value, weight)
+            found += without_element(case, pointer, weight - 0.05)
+        parent = pointers.parent(pointer)
+        if isinstance(case.value(parent), list):
+            found += without_element(case, parent, weight - 0.1) or without_element(case, pointer, weight - 0.1)
+        found += by_example(case, pointer, 0.6)
+        found += dropped(case, pointer)
+    return found
+
+
+def _numbers(case: Case, pointer: str, value: float, weight: float) -> list[Proposal]:
+    kind = wanted(case, pointer)
+    whole = is_whole(kind, value)
+    tried: list[tuple[float, str]] = []
+    for bounds in _declared(kind):
+        tried.append((bounded(value, bounds), "It is the nearest value inside the declared bounds."))
+    text = limits.named_numbers(case.text, case.value(pointers.parent(pointer)))
+    if not math.isfinite(value):
+        return []
+    tried += [
+        (made, "It is the nearest value that the refusal admits.") for made in limits.candidates(value, text, whole)
+    ]
+    found: list[Proposal] = []
+    seen: list[Any] = [value]
+    for made, why in tried[:8]:
+        if made in seen or not case.admits(kind, made):
+            continue
+        seen.append(made)
+        body = case.changed(pointer, made)
+        found.append(Proposal(f"set {pointer} to {shown(made)}", why, (body,), weight - 0.1 * len(found), 0.95))
+    return found
+
+
+def is_whole(kind: Type, value: Any) -> bool:
+    """Whether whole numbers are wanted: by the declaration, else by what was sent."""
+    names = _scalars(kind)
+    if "float" in names:
+        return False
+    return "int" in names or isinstance(value, int)
+
+
+def _scalars(kind: Type) -> set[str]:
+    match kind:
+        case Scalar(name):
+            return {name}
+        case Limited(inner, _):
+            return _scalars(inner)
+        case Either(options, _):
+            return {name for option in options for name in _scalars(option)}
+    return set()
+
+
+def _declared(kind: Type) -> list[tuple[tuple[str, object], ...]]:
+    match kind:
+        case Limited(inner, bounds):
+            return [bounds, *_declared(inner)]
+        case Either(options, _):
+            return [bounds for option in options for bounds in _declared(option)]
+    return []
+
+
+def _lengths(case: Case, pointer: str, value: str | list[Any] | dict[str, Any], weight: float) -> list[Proposal]:
+    """A list or text cut to, or filled up to, the admitted length."""
+    if isinstance(value, dict):
+        return []
+    found = []
+    kind = wanted(case, pointer)
+    for bounds in _declared(kind):
+        made = bounded(value, bounds)
+        if made != value:
+            found.append(_cut(case, pointer, made, "declared", weight))
+    for length in limits.candidates(len(value), case.text, True)[:2]:
+        if 0 < length < len(value):
+            found.append(_cut(case, pointer, value[: int(length)], "admitted", weight - 0.05))
+    if not value and isinstance(kind, ListOf | Limited | Either):
+        found += by_example(case, pointer, 0.85)
+    return found
+
+
+def _cut(case: Case, pointer: str, made: Any, word: str, odds: float) -> Proposal:
+    unit = "characters" if isinstance(made, str) else "elements"
+    title = f"keep {len(made)} {unit} of {pointer}"
+    return Proposal(title, f"That is the {word} length.", (case.changed(pointer, made),), odds, 0.8)
+
+
+def _entries(case: Case, pointer: str, value: Any, weight: float) -> list[Proposal]:
+    """The numbers inside a list or object brought inside what the text admits."""
+    if not isinstance(value, list | dict):
+        return []
+    for given in limits.ranges_in(case.text)[:3]:
+
+        def change(number: float, given: limits.Range = given) -> float | None:
+            made = limits.nearest(number, given, False)
+            return None if made is None else limits.as_number(made, isinstance(number, int))
+
+        made = limits.clamped(value, change)
+        if made != value:
+            why = "Each number is brought inside what the refusal admits."
+            return [
+                Proposal(
+                    f"bring the numbers of {pointer} inside the limits",
+                    why,
+                    (case.changed(pointer, made),),
+                    weight,
+                    0.9,
+                )
+            ]
+    return []

@@ -1,0 +1,80 @@
+"""What a free-form object of the body takes: the class of the tree that it is read into, by its name.
+
+`sampling_params: dict` is handed to a class `SamplingParams`: the convention is followed, nothing else is known.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.remedies.case import models_of
+from llmdebug.index.facts import Class
+from llmdebug.index.python.names import literal
+from llmdebug.index.python.types import Type
+
+MAX_FILES = 6
+
+_known: WeakKeyDictionary[Ground, dict[str, dict[str, Type]]] = WeakKeyDictionary()
+
+
+def taken_below(ground: Ground, key: str, kind: Type | None = None) -> dict[str, Type]:
+    """The keys that the object under `key` takes, with their types; empty where the tree does not tell."""
+    declared = {
+        name: ground.checker.field_type(field)
+        for model in (models_of(kind) if kind is not None else ())
+        for field in model.fields.values()
+        for name in field.names[:1]
+    }
+    if declared:
+        return declared
+    known = _known.setdefault(ground, {})
+    if key not in known:
+        known[key] = _by_class(ground, key)
+    return known[key]
+
+
+def class_name(key: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in key.split("_"))
+
+
+def _by_class(ground: Ground, key: str) -> dict[str, Type]:
+    name = class_name(key)
+    if "_" not in key or not name.isidentifier():
+        return {}
+    index = ground.index
+    if not index.classes(name):
+        index.load(index.vote(f"class {name}:", MAX_FILES))
+    best: dict[str, Type] = {}
+    for path, known in index.classes(name):
+        taken = _fields(ground, path, known)
+        if len(taken) > len(best):
+            best = taken
+    return best
+
+
+def _fields(ground: Ground, path: str, known: Class) -> dict[str, Type]:
+    """Fields of the class, or the parameters of its constructor."""
+    model = ground.types.model(path, known)
+    found = {n: ground.checker.field_type(d) for n, d in model.fields.items() if not n.startswith("_")}
+    facts = ground.index.facts(path)
+    for function in facts.functions if facts else ():
+        if function.name == f"{known.name}.__init__":
+            made = {p.name: ground.types.of(path, p.annotation) for p in function.parameters if p.name != "self"}
+            return {n: k for n, k in made.items() if not n.startswith("*")}
+    return found
+
+
+def default_source(ground: Ground, key: str, name: str) -> object:
+    """The declared default of a key of a free-form object; raises LookupError where there is none."""
+    for path, known in ground.index.classes(class_name(key)):
+        model = ground.types.model(path, known)
+        if name in model.fields and model.fields[name].field.default is not None:
+            return literal(str(model.fields[name].field.default))
+        facts = ground.index.facts(path)
+        for function in facts.functions if facts else ():
+            if function.name == f"{known.name}.__init__":
+                for parameter in function.parameters:
+                    if parameter.name == name and parameter.default is not None:
+                        return literal(parameter.default)
+    raise LookupError(name)
