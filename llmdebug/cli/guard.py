@@ -72,13 +72,15 @@ def _told(error: Exception) -> int:
 
 def _expected() -> tuple[type[Exception], ...]:
     """Errors whose text is a sentence for the user; imported only when something went wrong."""
-    from llmdebug.config.load import ConfigError
-    from llmdebug.debugger.session import SessionError
-    from llmdebug.formats.errors import FormatError
-    from llmdebug.http.credentials import CredentialsError
-    from llmdebug.http.options import ClientOptionsError
-    from llmdebug.source.tree import TreeError
-
+    try:
+        from llmdebug.config.load import ConfigError
+        from llmdebug.debugger.session import SessionError
+        from llmdebug.formats.errors import FormatError
+        from llmdebug.http.credentials import CredentialsError
+        from llmdebug.http.options import ClientOptionsError
+        from llmdebug.source.tree import TreeError
+    except ImportError:  # what went wrong may be the installation itself
+        return ()
     return (ConfigError, SessionError, FormatError, CredentialsError, ClientOptionsError, TreeError)
 
 

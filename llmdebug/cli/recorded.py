@@ -16,6 +16,7 @@ from llmdebug.http.exchange import Exchange, Request
 from llmdebug.jsontext.parse import JsonError, parse_json
 
 STDIN = "-"
+_PIECE = 1024 * 1024
 
 
 class BareAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +28,7 @@ class BareAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
     """The exchanges of a file, in order; an entry that is none as its error. Raises FormatError."""
-    data = sys.stdin.buffer.read(MAX_HAR_BYTES) if file == STDIN else read_file(file, MAX_HAR_BYTES)
+    data = _stdin() if file == STDIN else read_file(file, MAX_HAR_BYTES)
     path = "stdin" if file == STDIN else file
     if not data.strip():
         raise FormatError(path, "There is nothing in it: give a HAR file, a recording, or an answer's text.")
@@ -40,6 +41,16 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
         return
     for entry in each_entry(har, path):
         yield entry if isinstance(entry, FormatError) else entry.exchange
+
+
+def _stdin() -> bytes:
+    """Piece by piece: one large read would not notice a Ctrl-C that comes while it copies."""
+    pieces = []
+    left = MAX_HAR_BYTES
+    while left > 0 and (piece := sys.stdin.buffer.read1(min(left, _PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def _har(data: bytes) -> Any:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from raw_server import RawServer
-from running import run
+from running import run, start
 
 from llmdebug.demo.server import REQUESTS, SOURCE, DemoServer
 from llmdebug.formats.http_file import read_http_file
@@ -73,7 +76,7 @@ async def test_one_json_line_for_each_entry_in_order(folder: Path) -> None:
     assert is_founding(first) and is_founding(last)
     assert "cannot be read" in broken["summary"] and broken["sites"] == []
     assert "cannot be read" in number["summary"]
-    assert answered["sites"] == []
+    assert (answered["kind"], answered["ignored"]) == ("ignored_field", ["/prompt_token_ids"])
     assert done.says("t.har, entry 2: The entry's request has no URL", "t.har, entry 3:")
 
 
@@ -320,3 +323,17 @@ async def test_diagnosing_sends_nothing(folder: Path) -> None:
         done = await run("diagnose", "t.har", "--source", str(SOURCE), "--json")
         assert done.code == 0
         assert server.requests == []
+
+
+async def test_ctrl_c_while_it_waits_for_stdin() -> None:
+    process = await start("diagnose", "-", "--json", "--source", str(SOURCE))
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    process.stdin.write(b"x" * 200_000)
+    await process.stdin.drain()
+    code = None
+    while code is None:
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(TimeoutError):
+            code = await asyncio.wait_for(process.wait(), 1)
+    assert code == 130
+    assert await process.stderr.read() == b"llmdebug: interrupted\n"
