@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import signal
 from pathlib import Path
@@ -306,7 +307,7 @@ async def test_an_error_of_llmdebug_itself_names_the_way_to_report_it(folder: Pa
         "def broken(exchange, indexes): raise KeyError('x')\n"
         "trees.diagnose = broken\n"
     )
-    broken = {"PYTHONPATH": str(folder)}
+    broken = {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
     done = await run("diagnose", "t.har", "--json", env=broken)
     assert (done.code, len(done.lines)) == (70, 2)
     assert done.says("an error of llmdebug itself: KeyError")
