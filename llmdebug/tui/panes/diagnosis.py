@@ -66,7 +66,9 @@ class DiagnosisPane(LinePane):
         if entry is not None and entry.settled:
             return [self._settled(entry)]
         if entry is not None and entry.exchange is not None and not entry.diagnosing:
-            return [safe("There is nothing to diagnose in this answer.", "dim")]
+            none = entry.exchange.response is None
+            told = "No answer came, so there is nothing to diagnose." if none else "Nothing is wrong with this answer."
+            return [safe(told, "dim")]
         if self.linked:
             return [safe("A refusal is traced here to the line of the server's source that refused.", "dim")]
         return [

@@ -133,7 +133,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if regions != self.regions:
             self.regions.clear()
             self.regions.update(regions)
-            self.refresh(layout=True)
+            self.title_bar.refresh(layout=True, repaint=False)
 
     @property
     def pane(self) -> LinePane:

@@ -79,7 +79,7 @@ class ViewerScreen(Screen[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         self._place()
-        self.refresh(layout=True)
+        self.pane.refresh(layout=True)
 
     def _place(self) -> None:
         size = self.app.size

@@ -1,0 +1,89 @@
+"""curl commands, read and written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmdebug.formats.curl import curl_command, looks_like_curl, parse_curl
+from llmdebug.formats.errors import FormatError
+from llmdebug.http.exchange import Request, header
+
+BODY = '{"model": "m", "prompt": "it\'s"}'
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl http://x/v1 -H 'Content-Type: application/json' -d '{\"a\": 1}'",
+        'curl -X POST http://x/v1 \\\n  -H "Content-Type: application/json" \\\n  --data-raw \'{"a": 1}\' | jq .',
+        "$ curl -sS -XPOST 'http://x/v1' --json '{\"a\": 1}' > out.json",
+        "KEY=v curl --url=http://x/v1 --header='Content-Type: application/json' --data-binary $'{\"a\": 1}'",
+        "curl -sSLH 'Content-Type: application/json' -o /dev/null -m 5 x/v1 -d'{\"a\": 1}'",
+    ],
+)
+def test_forms_people_write(command: str) -> None:
+    assert looks_like_curl(command)
+    request = parse_curl(command)
+    assert (request.method, request.url, request.body) == ("POST", "http://x/v1", b'{"a": 1}')
+    assert header(request.headers, "content-type") == "application/json"
+
+
+def test_more_options() -> None:
+    request = parse_curl("curl -G http://x/?q=1 -d a=b --data-urlencode 'c=d e' -u me:pw -b k=v -A agent")
+    assert request.url == "http://x/?q=1&a=b&c=d%20e"
+    assert request.method == "GET"
+    assert header(request.headers, "authorization") == "Basic bWU6cHc="
+    assert header(request.headers, "cookie") == "k=v"
+    assert parse_curl("curl -I http://x").method == "HEAD"
+    assert parse_curl("curl http://x -d a=1 -d b=2").body == b"a=1&b=2"
+    assert parse_curl(r"curl http://x -d $'a\n\x41\u00e9\101'").body == "a\nAéA".encode()
+
+
+@pytest.mark.parametrize(
+    "command", ["curl", "curl ", "curl -d '{}'", "curl 'http://x", "curl http://x -d", "curl http://x -d @f", "x"]
+)
+def test_what_cannot_be_read_is_a_sentence(command: str) -> None:
+    with pytest.raises(FormatError) as error:
+        parse_curl(command)
+    assert str(error.value).endswith(".")
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_request_or_a_sentence(text: str) -> None:
+    try:
+        parse_curl("curl " + text)
+    except FormatError as error:
+        assert error.message
+
+
+header_values = st.from_regex(r"[!-~]([ -~]{0,12}[!-~])?", fullmatch=True)
+
+
+@given(
+    st.sampled_from(["GET", "POST", "PATCH"]),
+    st.lists(st.tuples(st.from_regex(r"X-[a-z]{1,5}", fullmatch=True), header_values), max_size=3),
+    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00\r"), max_size=40),
+)
+def test_a_command_reads_back(method: str, headers: list[tuple[str, str]], body: str) -> None:
+    given_headers = (("Content-Type", "text/plain"), *headers)
+    if body.startswith("@"):
+        body = "x" + body
+    request = Request(method=method, url="http://x/v1?a=b", headers=given_headers, body=body.encode())
+    assert parse_curl(curl_command(request)) == request
+
+
+def test_a_shell_reads_the_command_as_it_is_meant() -> None:
+    request = Request(method="POST", url="http://x/v1", headers=(("A", "it's $HOME"),), body=BODY.encode())
+    script = 'curl() { for a in "$@"; do printf \'%s\\0\' "$a"; done; }; ' + curl_command(request)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    words = done.stdout.decode(sys.getfilesystemencoding()).split("\0")
+    assert words[:-1] == ["-sS", "http://x/v1", "-H", "A: it's $HOME", "--data-binary", BODY]
+
+
+def test_a_body_that_is_no_text_is_said() -> None:
+    assert "no text" in curl_command(Request(method="POST", url="http://x", body=b"\xff"))
