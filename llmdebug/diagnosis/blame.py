@@ -115,6 +115,19 @@ def _by_param(evidence: Evidence, body: Any, values: Sequence[str]) -> list[Blam
         inner = [n for n, quoted in names_in(evidence.text) if quoted and n in held]
         if inner:
             return [blamed(f"{pointer}/{escape(n)}", f"the text names {n!r}", 0.9) for n in inner]
+    if isinstance(held, list | dict):
+        below = [
+            p
+            for n, _ in names_in(evidence.text)
+            if "_" in n
+            for p, _ in walk(held, pointer)
+            if p != pointer and p.endswith(f"/{escape(n)}")
+        ]
+        if len(below) == 1:
+            return [
+                blamed(below[0], "the text names it", 0.9),
+                blamed(pointer, f"the answer's param is {param!r}", 0.6),
+            ]
     return [blamed(pointer, f"the answer's param is {param!r}", 0.9)]
 
 
@@ -300,7 +313,7 @@ def _with_value(pointer: str, evidence: Evidence, body: Any) -> str:
     for wanted in quoted_values(evidence.captured):
         if isinstance(top, dict) and wanted in top:
             return f"{pointer}/{escape(wanted)}"
-        if isinstance(top, list) or isinstance(top, dict) and into_objects:
+        if isinstance(top, list) or (isinstance(top, dict) and into_objects):
             places = [
                 p
                 for p, v in walk(top, pointer)

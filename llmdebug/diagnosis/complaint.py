@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from llmdebug.diagnosis.printed import printed_entries
 from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, loc_of
 from llmdebug.http.exchange import Response, header
 
@@ -206,7 +207,7 @@ def _read_text(text: str, envelope: _Envelope, depth: int) -> None:
         if envelope.text:
             return
     envelope.text = text
-    for entry in entries_in(text):
+    for entry in entries_in(text) or printed_entries(text):
         envelope.complaints.append(_complaint(entry))
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import Any
 
 from llmdebug.diagnosis.locate import Located, value_at
 from llmdebug.diagnosis.schema import Problem
 
 TAG_ERRORS = frozenset({"literal_error", "enum", "union_tag_invalid", "value_error"})
+ALIKE = 0.55
+"""How much a tag must resemble an admitted one to be taken for a slip of it."""
 TAG_KEYS = frozenset({"type", "role", "object", "kind", "mode"})
 WRONG_SHAPE = (
     "string_type", "list_type", "dict_type", "model_type", "model_attributes_type", "int_type", "float_type",
@@ -26,11 +30,11 @@ def fold(found: list[Located], body: Any, own: list[Problem] | None = None) -> l
     if len(found) <= 1:
         return found
     if any(item.markers for item in found):
-        return _containers(_by_markers(found, 0), body)
+        return _containers(_by_markers(found, 0, body), body)
     return _containers(_without_markers(found, own or []), body)
 
 
-def _by_markers(found: list[Located], position: int) -> list[Located]:
+def _by_markers(found: list[Located], position: int, body: Any) -> list[Located]:
     """Split by the marker at `position`; of each union keep the nearest branch."""
     groups: dict[str, dict[str, list[Located]]] = defaultdict(lambda: defaultdict(list))
     plain: list[Located] = []
@@ -42,21 +46,21 @@ def _by_markers(found: list[Located], position: int) -> list[Located]:
             plain.append(item)
     kept = list(plain)
     for prefix, branches in groups.items():
-        folded = {marker: _by_markers(items, position + 1) for marker, items in branches.items()}
-        kept += _nearest(prefix, list(folded.values()))
+        folded = {marker: _by_markers(items, position + 1, body) for marker, items in branches.items()}
+        kept += _nearest(prefix, list(folded.values()), body)
     return kept
 
 
-def _nearest(prefix: str, branches: list[list[Located]]) -> list[Located]:
+def _nearest(prefix: str, branches: list[list[Located]], body: Any) -> list[Located]:
     if len(branches) == 1:
         return branches[0]
     wrong_tags = [{i.pointer for i in branch if _is_tag_error(i, prefix)} for branch in branches]
     everywhere = set.intersection(*wrong_tags)
     if everywhere:
-        return [_of_union(next(i for i in branches[0] if i.pointer in everywhere), len(branches))]
+        return [_meant([next(i for i in branch if i.pointer in everywhere) for branch in branches], body)]
     untagged = [i for branch in branches for i in branch if _is_missing_tag(i, prefix)]
     if len({i.markers for i in untagged}) > 1 and 3 * len(untagged) >= 2 * len(branches):
-        return [_of_union(untagged[0], len(branches))]
+        return [replace(untagged[0], of_union=len(branches) > 2)]
 
     def distance(branch: list[Located]) -> tuple[int, int, int, int, int]:
         tags = sum(_is_tag_error(i, prefix) for i in branch)
@@ -68,8 +72,16 @@ def _nearest(prefix: str, branches: list[list[Located]]) -> list[Located]:
     return min(branches, key=distance)
 
 
-def _of_union(item: Located, branches: int) -> Located:
-    return replace(item, of_union=True, of_few=branches <= 2)
+def _meant(items: list[Located], body: Any) -> Located:
+    """Of branches that all refuse the tag: the one whose literals it resembles; where none does, the union itself."""
+    given = str(value_at(body, items[0].pointer))
+
+    def likeness(item: Located) -> float:
+        admitted = re.findall(r"'([^']*)'", item.complaint.message)
+        return max((SequenceMatcher(None, given.lower(), a.lower()).ratio() for a in admitted), default=0.0)
+
+    best = max(items, key=likeness)
+    return best if likeness(best) >= ALIKE else replace(items[0], of_union=True)
 
 
 def _is_missing_tag(item: Located, prefix: str) -> bool:

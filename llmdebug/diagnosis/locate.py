@@ -35,8 +35,6 @@ class Located:
     """For each marker, how many steps of the pointer come before it."""
     of_union: bool = False
     """Whether all branches of a union complain of this tag, so that no branch can be told."""
-    of_few: bool = False
-    """Whether that union has two branches only."""
 
 
 def located(complaint: Complaint, body: Any) -> Located:

@@ -11,7 +11,6 @@ from llmdebug.diagnosis.locate import has_pointer
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.study import Study
-from llmdebug.diagnosis.verdict import Kind
 from llmdebug.index.python.execute import Outcome
 
 SAYS_NOTHING = re.compile(
@@ -46,11 +45,9 @@ def from_code(ground: Ground, registered: Registered | None, question: Question)
         return None
     first = ranked[0]
     text = first.text or _text_of(ground, first)
-    kind: Kind = (
-        "wrong_type"
-        if first.kind == "crash" and first.error in {"TypeError", "AttributeError"}
-        else kind_of_text(text, 400)
-    )
+    kind = kind_of_text(text, 400)
+    if kind == "bad_value" and first.error in {"TypeError", "AttributeError"}:
+        kind = "wrong_type"
     pointers = sorted((p for p in first.near or first.reads if p), key=lambda p: (-p.count("/"), p))
     fields = [blamed(p, _reason(first), 0.8 if first.certain else 0.5) for p in pointers]
     if first.kind == "crash" and "" in first.near and not pointers:

@@ -294,9 +294,11 @@ class Study:
 
     def _lookup(self, frame: Frame, name: str) -> Value:
         try:
-            return Value(constant(self.ground.index, frame.path, name))
+            value = constant(self.ground.index, frame.path, name)
         except LookupError:
             return NOT_KNOWN
+        settled = value is not None and value not in ([], {})  # others are filled in later
+        return Value(value) if settled else NOT_KNOWN
 
     def _attribute(self, frame: Frame, owner: Value, node: ast.Attribute) -> Value:
         if isinstance(owner.value, Instance):
@@ -326,7 +328,7 @@ class Study:
         known = next((c for c in facts.classes if c.name == instance.class_name), None) if facts else None
         source = dict(known.members).get(name) if known else None
         if source is None and known is not None:
-            source = next((f.default for f in known.fields if f.name == name and f.is_class_variable), None)
+            source = next((f.default for f in known.fields if f.name == name), None)
         return _constant_of(source) if source is not None else None
 
     # calls
@@ -342,6 +344,8 @@ class Study:
         if definition is None:
             return None
         bound = _arguments(definition, node, evaluator)
+        if item.name.rpartition(".")[0] == frame.symbol:
+            bound = {**frame.names, **bound}  # a closure
         first = next(iter([*definition.args.posonlyargs, *definition.args.args]), None)
         if first is not None and first.arg in {"self", "cls"}:
             bound[first.arg] = owner if owner is not None else self._self(path, item.name.rpartition(".")[0], None)

@@ -247,6 +247,8 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
     if kind == "auth":
         return kind, []
     fields = blame.from_text(evidence, body)
+    if kind == "missing_field" and fields and value_at(body, fields[0].pointer) in EMPTY:
+        kind = "bad_value" if has_pointer(body, fields[0].pointer) else kind
     if item is not None and item.pointer:
         pointed = blamed(item.pointer, "the complaint points here", 0.9, item.place)
         fields = [pointed, *(f for f in fields if f.pointer != item.pointer)]
@@ -266,8 +268,8 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
     if fields:
         first = fields[0]
         fields[0] = blamed(blame.narrowed(first.pointer, evidence, body), first.reason, first.confidence, first.place)
-        if kind == "missing_field" and has_pointer(body, first.pointer) and value_at(body, first.pointer) in EMPTY:
-            kind = "bad_value"
+        if kind == "missing_field" and has_pointer(body, first.pointer) and first.confidence >= 0.7:
+            kind = "bad_value" if value_at(body, first.pointer) in EMPTY else "wrong_type"
     return kind, fields
 
 
