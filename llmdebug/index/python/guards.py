@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llmdebug.index.python.evaluate import Evaluator
+from llmdebug.index.python.frames import Replacement
 from llmdebug.index.python.syntax import dotted
 from llmdebug.index.python.values import NOT_KNOWN, Crash, Stop, Value
 
@@ -36,45 +37,45 @@ def _step(node: ast.AST, line: int, found: list[Guard]) -> ast.AST | None:
         for child in getattr(node, name, None) or ():
             if not isinstance(child, ast.AST) or isinstance(child, ast.expr):
                 continue
-            start = getattr(child, "lineno", None) or getattr(getattr(child, "pattern", None), "lineno", 0)
-            end = getattr(child, "end_lineno", None) or _last_line(child)
-            if start <= line <= end:
+            lines = [n.lineno for n in ast.walk(child) if isinstance(n, ast.stmt | ast.pattern)]
+            ends = [n.end_lineno or 0 for n in ast.walk(child) if isinstance(n, ast.stmt | ast.pattern)]
+            if lines and min(lines) <= line <= max(ends):
                 if isinstance(node, ast.If | ast.While):
                     found.append(Guard(node.test, name == "body", node.lineno))
-                return None if start == line and not hasattr(child, "body") else child
+                return None if min(lines) == line and not hasattr(child, "body") else child
     return None
-
-
-def _last_line(node: ast.AST) -> int:
-    return max((getattr(n, "end_lineno", 0) or 0 for n in ast.walk(node)), default=0)
 
 
 class _Given:
     """Surroundings that know the given names and nothing else."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        self.given = given
+        self.given = {name: Value(value) for name, value in given.items()}
 
     def lookup(self, name: str) -> Value:
-        return Value(self.given[name]) if name in self.given else NOT_KNOWN
+        return self.given.get(name, NOT_KNOWN)
 
     def attribute(self, owner: Value, name: str, node: ast.Attribute) -> Value:
-        whole = dotted(node)
-        return Value(self.given[whole]) if whole in self.given else NOT_KNOWN
+        return self.given.get(dotted(node), NOT_KNOWN)
 
     def call(self, node: ast.Call, evaluator: Evaluator) -> Value:
         return NOT_KNOWN
 
     def bind(self, name: str, value: Value) -> None:
-        return
+        self.given[name] = value
+
+    def replace(self, old: Any, new: Any, reads: frozenset[str]) -> None:
+        replacement = Replacement(old, new, reads)
+        self.given = {name: replacement.on(value) for name, value in self.given.items()}
 
 
 def holds(guards: list[Guard], given: Mapping[str, Any]) -> bool | None:
     """Whether all guards hold with these values of names (dotted or not); None where that can't be told."""
     surely = True
+    evaluator = Evaluator(_Given(given))
     for guard in guards:
         try:
-            found, _ = Evaluator(_Given(given)).truth(guard.test)
+            found, _ = evaluator.truth(guard.test)
         except (Crash, Stop, RecursionError):
             return None
         if found is None:
