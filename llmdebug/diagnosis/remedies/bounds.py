@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
+from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.remedies import limits
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.drop import dropped
@@ -15,12 +17,17 @@ from llmdebug.index.python.types import Either, Limited, ListOf, Scalar, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_BLAMED = 3
+DECLARED = "It is the nearest value inside the declared bounds."
+ADMITTED = "It is the nearest value that the refusal admits."
+WHOLE = re.compile(r"-?\d{1,18}")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
+OF_TEXTS = re.compile(r"\bcharacters?\b|\blength\b|\blong\b|\bshort", re.I)
 
 
 def brought_in(case: Case) -> list[Proposal]:
     """For each blamed field: declared bounds, then what the text says, then the default, then without it."""
     found: list[Proposal] = []
-    for rank, pointer in enumerate(case.present[:MAX_BLAMED]):
+    for rank, pointer in enumerate(_blamed(case)):
         weight = 0.92 - 0.12 * rank
         value = case.value(pointer)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -37,26 +44,39 @@ def brought_in(case: Case) -> list[Proposal]:
     return found
 
 
+def _blamed(case: Case) -> list[str]:
+    """The blamed fields; where they hold no quantity, the fields whose number the text quotes."""
+    blamed = case.present[:MAX_BLAMED]
+    if any(not isinstance(case.value(pointer), bool) for pointer in blamed):
+        return blamed
+    spoken = {match[0] for match in NUMBER.finditer(case.text)}
+    quoted = [
+        place
+        for place, value in walk(case.body)
+        if isinstance(value, int | float) and not isinstance(value, bool) and repr(value) in spoken
+    ]
+    return [*quoted[:2], *blamed]
+
+
 def _numbers(case: Case, pointer: str, value: float, weight: float) -> list[Proposal]:
-    kind = wanted(case, pointer)
-    whole = is_whole(kind, value)
-    tried: list[tuple[float, str]] = []
-    for bounds in _declared(kind):
-        tried.append((bounded(value, bounds), "It is the nearest value inside the declared bounds."))
-    text = limits.named_numbers(case.text, case.value(pointers.parent(pointer)))
     if not math.isfinite(value):
         return []
-    tried += [
-        (made, "It is the nearest value that the refusal admits.") for made in limits.candidates(value, text, whole)
-    ]
+    kind = wanted(case, pointer)
+    whole = is_whole(kind, value)
+    text = limits.named_numbers(case.text, case.value(pointers.parent(pointer)))
+    exact = value if whole else float(value)
+    tried = [(limits.as_number(bounded(exact, b), whole), DECLARED, weight) for b in _declared(kind)]
+    tried += [(made, ADMITTED, weight) for made in limits.candidates(value, text, whole)]
+    if not tried and case.finding.kind != "bad_value":
+        tried += [(made, "The refusal names it.", weight - 0.35) for made in limits.mentioned(value, text, whole)]
     found: list[Proposal] = []
-    seen: list[Any] = [value]
-    for made, why in tried[:8]:
+    seen: list[Any] = [value, *(int(step) for step in pointers.parse(pointer) if WHOLE.fullmatch(step))]
+    for made, why, odds in tried[:8]:
         if made in seen or not case.admits(kind, made):
             continue
         seen.append(made)
         body = case.changed(pointer, made)
-        found.append(Proposal(f"set {pointer} to {shown(made)}", why, (body,), weight - 0.1 * len(found), 0.95))
+        found.append(Proposal(f"set {pointer} to {shown(made)}", why, (body,), odds - 0.1 * len(found), 0.95))
     return found
 
 
@@ -98,9 +118,13 @@ def _lengths(case: Case, pointer: str, value: str | list[Any] | dict[str, Any], 
         made = bounded(value, bounds)
         if made != value:
             found.append(_cut(case, pointer, made, "declared", weight))
-    for length in limits.candidates(len(value), case.text, True)[:2]:
-        if 0 < length < len(value):
-            found.append(_cut(case, pointer, value[: int(length)], "admitted", weight - 0.05))
+    counted = isinstance(value, list) or OF_TEXTS.search(case.text) is not None
+    lengths = limits.candidates(len(value), case.text, True)[:2] if counted else []
+    found += [
+        _cut(case, pointer, value[: int(length)], "admitted", weight - 0.05)
+        for length in lengths
+        if 0 < length < len(value)
+    ]
     if not value and isinstance(kind, ListOf | Limited | Either):
         found += by_example(case, pointer, 0.85)
     return found

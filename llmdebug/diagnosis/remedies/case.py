@@ -31,6 +31,8 @@ class Case:
     finding: Finding
     ground: Ground | None
     registered: Registered | None
+    models: tuple[str, ...] = ()
+    """Names that the live server lists, where it was asked."""
 
     @property
     def body(self) -> Any:
@@ -43,6 +45,8 @@ class Case:
         for item in self.complaints:
             if item.pointer == first:
                 return item.complaint.message[:4_000]
+        if len(self.complaints) == 1:
+            return self.complaints[0].complaint.message[:4_000]
         return self.question.answer.text[:4_000]
 
     @cached_property
@@ -131,16 +135,23 @@ class Case:
         value = self.value(pointer)
         found = list(models_of(self.type_at(pointer)))
         checker = self.ground.checker
-        return sorted(found, key=lambda model: len(checker.check(Object(model), value)))
+        keys = list(value) if isinstance(value, dict) else []
+
+        def distance(model: Model) -> int:
+            problems = checker.check(Object(model), value)
+            tags = sum(p.type in {"literal_error", "enum"} for p in problems)
+            return len(problems) + 5 * tags + sum(model.by_key(key) is None for key in keys)
+
+        return sorted(found, key=distance)
 
     def admits(self, kind: Type, value: Any) -> bool:
         return self.ground is None or not self.ground.checker.check(kind, value)
 
-    def problems(self, body: Any) -> list[Problem]:
-        """What the tree's schema surely does not admit in a body."""
+    def problems(self, body: Any, doubtful: bool = False) -> list[Problem]:
+        """What the tree's schema surely does not admit in a body; `doubtful` adds what a validator may put right."""
         if self.ground is None or self.root is None:
             return []
-        return [problem for problem in self.ground.checker.check(self.root, body) if problem.certain]
+        return [problem for problem in self.ground.checker.check(self.root, body) if problem.certain or doubtful]
 
     def ignored_below(self, pointer: str) -> list[str]:
         """Keys of the object at a pointer that nobody takes, as pointers."""
@@ -152,6 +163,11 @@ class Case:
             unknown = [pointer + pointers.join(key) for key in holder if model.by_key(key) is None]
             given += [p for p in unknown if p not in given]
         return given
+
+    @property
+    def handler_file(self) -> str:
+        """The file of the route's registration; empty where there is none."""
+        return self.registered.file if self.registered else ""
 
     # changed bodies
 

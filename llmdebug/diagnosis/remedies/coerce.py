@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from llmdebug.diagnosis.remedies.names import words
 from llmdebug.diagnosis.remedies.repair import repaired
 from llmdebug.diagnosis.schema import Checker
 from llmdebug.index.python.models import Model
@@ -78,6 +79,7 @@ class Shapes:
                 continue
             if self._admits(kind, made) and not any(made == other and type(made) is type(other) for other in found):
                 found.append(made)
+        found.sort(key=lambda made: isinstance(made, list) and not isinstance(value, list | dict))
         return found[:6]
 
     def _admits(self, kind: Type, value: Any) -> bool:
@@ -164,6 +166,10 @@ class Shapes:
             return
         if isinstance(value, str) and {"role", "content"} <= model.fields.keys():
             yield {"role": "user", "content": value}
+        if isinstance(value, str) and value:
+            for field in list(model.fields.values())[:40]:
+                if words(value) and set(words(value)) <= set(words(field.field.name)):
+                    yield {field.names[0]: True}
         fields = sorted(model.fields.values(), key=lambda field: not field.required)
         for field in fields[:40]:
             admitted = self.checker.field_type(field)
@@ -210,13 +216,16 @@ def _numbers(value: Any, name: str) -> Iterator[Any]:
 def _texts(value: Any) -> Iterator[Any]:
     """As text: the text in parts, messages and one-key objects; else how JSON writes it."""
     spoken = text_in(value)
-    if spoken:
+    has_words = not isinstance(value, dict) or "content" in value or "text" in value
+    if spoken and has_words:
         yield spoken
     if isinstance(value, bool | int | float | dict | list):
         try:
             yield json.dumps(value, ensure_ascii=False, allow_nan=False)
         except (ValueError, RecursionError):
             return
+    if spoken and not has_words:
+        yield spoken
 
 
 def text_in(value: Any) -> str:

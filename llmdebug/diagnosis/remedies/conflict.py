@@ -9,12 +9,11 @@ from llmdebug.diagnosis.blame import names_in
 from llmdebug.diagnosis.remedies.bounds import brought_in
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.drop import dropped, emptied
-from llmdebug.diagnosis.remedies.example import NOT_GIVEN, Examples, default_of
+from llmdebug.diagnosis.remedies.example import NOT_GIVEN, Examples, default_of, is_flag
 from llmdebug.diagnosis.remedies.names import in_words
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.repair import repaired
 from llmdebug.diagnosis.remedies.values import shown
-from llmdebug.index.python.types import Either, Limited, Scalar, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_FIELDS = 5
@@ -104,7 +103,7 @@ def _set_something(case: Case, parent: str, name: str) -> list[Proposal]:
     if not isinstance(holder, dict) or case.ground is None or case.value(pointer) or declared is None:
         return []
     kind = case.type_at(pointer)
-    value: Any = True if is_flag(kind) else Examples(case.ground.checker, holder).of(kind, name)
+    value: Any = True if is_flag(kind) else Examples(case.ground.checker, holder, case.models).of(kind, name)
     if value is None:
         return []
     why = f"The refusal says that {name} must be there."
@@ -117,18 +116,6 @@ def _set_something(case: Case, parent: str, name: str) -> list[Proposal]:
             0.85 if value is True else 0.6,
         )
     ]
-
-
-def is_flag(kind: Type) -> bool:
-    """Whether a type is a yes or no."""
-    match kind:
-        case Scalar(name):
-            return name == "bool"
-        case Limited(inner, _):
-            return is_flag(inner)
-        case Either(options, _):
-            return all(is_flag(option) or option == Scalar("none") for option in options)
-    return False
 
 
 def _defaults_off(case: Case) -> list[Proposal]:

@@ -5,21 +5,26 @@
 
 from __future__ import annotations
 
+import itertools
 from weakref import WeakKeyDictionary
 
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.remedies.case import models_of
+from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class
 from llmdebug.index.python.names import literal
 from llmdebug.index.python.types import Type
 
 MAX_FILES = 6
 
-_known: WeakKeyDictionary[Ground, dict[str, dict[str, Type]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Ground, dict[tuple[str, str], dict[str, Type]]] = WeakKeyDictionary()
 
 
-def taken_below(ground: Ground, key: str, kind: Type | None = None) -> dict[str, Type]:
-    """The keys that the object under `key` takes, with their types; empty where the tree does not tell."""
+def taken_below(ground: Ground, key: str, kind: Type | None = None, near: str = "") -> dict[str, Type]:
+    """The keys that the object under `key` takes, with their types; empty where the tree does not tell.
+
+    Of several classes of the name the one counts that stands nearest to the file `near`.
+    """
     declared = {
         name: ground.checker.field_type(field)
         for model in (models_of(kind) if kind is not None else ())
@@ -29,28 +34,39 @@ def taken_below(ground: Ground, key: str, kind: Type | None = None) -> dict[str,
     if declared:
         return declared
     known = _known.setdefault(ground, {})
-    if key not in known:
-        known[key] = _by_class(ground, key)
-    return known[key]
+    if (key, near) not in known:
+        known[key, near] = _by_class(ground, key, near)
+    return known[key, near]
 
 
 def class_name(key: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in key.split("_"))
 
 
-def _by_class(ground: Ground, key: str) -> dict[str, Type]:
+def _by_class(ground: Ground, key: str, near: str) -> dict[str, Type]:
     name = class_name(key)
     if "_" not in key or not name.isidentifier():
         return {}
     index = ground.index
     if not index.classes(name):
         index.load(index.vote(f"class {name}:", MAX_FILES))
-    best: dict[str, Type] = {}
-    for path, known in index.classes(name):
+    for path, known in _nearest(ground, name, near):
         taken = _fields(ground, path, known)
-        if len(taken) > len(best):
-            best = taken
-    return best
+        if taken:
+            return taken
+    return {}
+
+
+def _nearest(ground: Ground, name: str, near: str) -> list[tuple[str, Class]]:
+    """The classes of a name, by the folders that their file has in common with another."""
+    folders = near.split("/")[:-1]
+
+    def common(path: str) -> int:
+        pairs = zip(path.split("/")[:-1], folders, strict=False)
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    found = ground.index.classes(name)
+    return sorted(found, key=lambda item: (bool(ASIDE.search(item[0])), -common(item[0]), item[0]))
 
 
 def _fields(ground: Ground, path: str, known: Class) -> dict[str, Type]:
@@ -65,9 +81,9 @@ def _fields(ground: Ground, path: str, known: Class) -> dict[str, Type]:
     return found
 
 
-def default_source(ground: Ground, key: str, name: str) -> object:
+def default_source(ground: Ground, key: str, name: str, near: str = "") -> object:
     """The declared default of a key of a free-form object; raises LookupError where there is none."""
-    for path, known in ground.index.classes(class_name(key)):
+    for path, known in _nearest(ground, class_name(key), near):
         model = ground.types.model(path, known)
         if name in model.fields and model.fields[name].field.default is not None:
             return literal(str(model.fields[name].field.default))

@@ -64,6 +64,12 @@ def shortened(case: Case) -> list[Proposal]:
     return [proposal for proposal in found if proposal.bodies[0] != case.body]
 
 
+def overfull(case: Case) -> list[Proposal]:
+    """Where a token budget is complained of that the request does not give so: the prompt fills the context."""
+    got = _GOT.search(case.text)
+    return shortened(case) if got is not None and re.search(r"tokens?\b", case.text) else []
+
+
 def budget_of(body: Any) -> tuple[str, int] | None:
     """Where the request says how many tokens to write."""
     for place, value in walk(body):

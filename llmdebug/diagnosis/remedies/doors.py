@@ -13,7 +13,7 @@ from llmdebug.diagnosis.remedies.example import NOT_GIVEN, default_of
 from llmdebug.diagnosis.remedies.malformed import JSON_TYPE, from_form
 from llmdebug.diagnosis.remedies.proposal import Proposal, advice
 from llmdebug.diagnosis.remedies.repair import repaired
-from llmdebug.diagnosis.remedies.values import quoted, shown
+from llmdebug.diagnosis.remedies.values import QUOTED, quoted, shown
 from llmdebug.http.exchange import header
 
 PLACEHOLDER = "{{secret:API_KEY}}"
@@ -86,7 +86,12 @@ def of_served_model(case: Case) -> list[Proposal]:
     pointer = next(iter(case.present), "/model")
     asked = case.value(pointer)
     found: list[Proposal] = []
-    for name in dict.fromkeys(quoted(case.question.answer.text)):
+    for name in case.models[:3]:
+        if name != asked and isinstance(asked, str):
+            body = case.changed(pointer, name)
+            found.append(Proposal(f"set {pointer} to {shown(name)}", "The server lists it.", (body,), 0.95, 0.9))
+    named = [next(g for g in m.groups() if g) for m in QUOTED.finditer(case.question.answer.text[:4_000])]
+    for name in dict.fromkeys([*quoted(case.question.answer.text), *named]):
         if name not in (asked, "model", pointer.rpartition("/")[2]) and isinstance(asked, str):
             body = case.changed(pointer, name)
             found.append(Proposal(f"set {pointer} to {shown(name)}", "The refusal names it.", (body,), 0.6, 0.8))
@@ -102,7 +107,7 @@ def of_served_model(case: Case) -> list[Proposal]:
         if asked
         else "GET /v1/models lists them."
     )
-    return [*found[:3], advice("name a model that the server lists", told, 0.45)]
+    return [*found[:4], advice("name a model that the server lists", told, 0.45)]
 
 
 def again(case: Case) -> list[Proposal]:

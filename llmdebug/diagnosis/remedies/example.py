@@ -21,8 +21,9 @@ NOT_GIVEN = object()
 class Examples:
     """Makes examples with the types of one tree."""
 
-    def __init__(self, checker: Checker, holder: Any = None) -> None:
+    def __init__(self, checker: Checker, holder: Any = None, models: tuple[str, ...] = ()) -> None:
         self.checker = checker
+        self.models = models
         self.holder = holder if isinstance(holder, dict) else {}
         """The object that the value goes into: a tag is chosen to fit its keys."""
 
@@ -46,10 +47,17 @@ class Examples:
             case Limited(inner, bounds):
                 return bounded(self.of(inner, name, depth), bounds)
             case Either(options, _):
-                return self.of(min(options, key=_preference), name, depth + 1) if options else None
+                return self.of(min(options, key=self._preference), name, depth + 1) if options else None
             case Object(model):
                 return self._object(model, depth)
         return self._unknown(name)
+
+    def _preference(self, kind: Type) -> int:
+        """Plain values before made-up ones; of messages the user's."""
+        if isinstance(kind, Object) and (role := kind.model.by_key("role")) is not None:
+            admitted = self.checker.field_type(role)
+            return 4 if isinstance(admitted, OneOf) and "user" in admitted.values else 5
+        return _rank(kind)
 
     def _scalar(self, scalar: str, name: str) -> Any:
         if scalar == "str":
@@ -61,10 +69,10 @@ class Examples:
         if last == "role":
             return "user"
         if last == "model":
-            return "default"
+            return self.models[0] if self.models else "default"
         if last == "type":
             return next((key for key in self.holder if isinstance(key, str) and key != name), "text")
-        return f"{words(name)[0]}-1" if last == "id" and words(name) else GREETING
+        return f"{name.split('_')[0]}-1" if last == "id" else GREETING
 
     def _one_of(self, values: tuple[object, ...], name: str) -> Any:
         plain = [value for value in values if isinstance(value, str | int | float | bool)]
@@ -91,11 +99,10 @@ class Examples:
         return self._text(name)
 
 
-def _preference(kind: Type) -> int:
-    """Plain values before made-up ones."""
+def _rank(kind: Type) -> int:
     match kind:
         case Limited(inner, _):
-            return _preference(inner)
+            return _rank(inner)
         case OneOf():
             return 0
         case Scalar("str"):
@@ -164,3 +171,15 @@ def default_of(declared: Declared) -> Any:
         return NOT_GIVEN
     plain = isinstance(value, str | int | float | bool | list | dict) or value is None
     return value if plain else NOT_GIVEN
+
+
+def is_flag(kind: Type) -> bool:
+    """Whether a type is a yes or no."""
+    match kind:
+        case Scalar(name):
+            return name == "bool"
+        case Limited(inner, _):
+            return is_flag(inner)
+        case Either(options, _):
+            return all(is_flag(option) or option == Scalar("none") for option in options)
+    return False

@@ -78,7 +78,7 @@ def nearest(value: float, limits: Range, whole: bool) -> float | None:
 
 
 def candidates(value: float, text: str, whole: bool) -> list[float]:
-    """Values that a message may mean to admit, most likely first; a mere number in it comes last."""
+    """Values that a message may mean to admit, most likely first."""
     found: list[float] = []
     for limits in ranges_in(text):
         made = nearest(value, limits, whole)
@@ -86,12 +86,14 @@ def candidates(value: float, text: str, whole: bool) -> list[float]:
             made = _turned(value, limits, whole)
         if made is not None:
             found.append(made)
-    for match in list(_LOOSE.finditer(text[:4_000]))[:MAX_NUMBERS]:
-        number = number_of(match[0])
-        if math.isfinite(number) and number != value and (not whole or number.is_integer()):
-            found.append(number)
-    unique = dict.fromkeys(found)
-    return [as_number(number, whole) for number in unique if number != value]
+    return [as_number(number, whole) for number in dict.fromkeys(found) if number != value]
+
+
+def mentioned(value: float, text: str, whole: bool) -> list[float]:
+    """The other numbers in a message, in order."""
+    found = [number_of(match[0]) for match in list(_LOOSE.finditer(text[:4_000]))[:MAX_NUMBERS]]
+    fitting = [n for n in found if math.isfinite(n) and n != value and (not whole or n.is_integer())]
+    return [as_number(number, whole) for number in dict.fromkeys(fitting)]
 
 
 def _turned(value: float, limits: Range, whole: bool) -> float | None:

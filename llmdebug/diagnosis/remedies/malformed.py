@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -14,6 +15,7 @@ from llmdebug.diagnosis.remedies.repair import repaired
 from llmdebug.jsontext import pointer as pointers
 
 MAX_STRINGS = 2_000
+SPEAKS_OF_JSON = re.compile(r"json|expecting|delimiter|unmarshal|unterminated", re.I)
 
 
 def mended(case: Case) -> list[Proposal]:
@@ -106,7 +108,8 @@ def mended_string(case: Case, pointer: str) -> list[Proposal]:
     text = case.value(pointer)
     if not isinstance(text, str) or not pointer or _is_json(text):
         return []
-    if text.strip()[:1] not in {"{", "["} and not pointer.endswith("/arguments"):
+    looks_so = text.strip()[:1] in {"{", "["} and SPEAKS_OF_JSON.search(case.text)
+    if not looks_so and not pointer.endswith("/arguments"):
         return []
     value = repaired(text)
     found = []

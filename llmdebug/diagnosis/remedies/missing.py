@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from llmdebug.diagnosis.blame import names_in
+from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.example import GREETING, NOT_GIVEN, Examples, default_of
 from llmdebug.diagnosis.remedies.otherroute import other_routes
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.rename import suitor
+from llmdebug.diagnosis.remedies.values import shown
 from llmdebug.index.python.models import Declared
 from llmdebug.index.python.types import ANYTHING, Object, OneOf, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_MISSING = 4
+MAX_HOLDERS = 400
 EMPTY: tuple[Any, ...] = ("", [], {}, None)
 
 
@@ -27,6 +30,18 @@ def filled(case: Case) -> list[Proposal]:
     sources = case.ignored_below("")
     found += other_routes(case, sources)
     return found or _whole(case)
+
+
+def filled_beside(case: Case) -> list[Proposal]:
+    """For a value that is admitted as such: what it needs beside it."""
+    first = next(iter(case.present), None)
+    if (
+        first is not None
+        and case.type_at(first) != ANYTHING
+        and not case.admits(case.type_at(first), case.value(first))
+    ):
+        return []
+    return filled(case)
 
 
 def weighed(proposal: Proposal, weight: float) -> Proposal:
@@ -46,7 +61,20 @@ def missing(case: Case) -> list[str]:
             known = case.declared(at) is not None and name != "model"
             if known and at not in found and _can_be_set(case, at) and case.value(at) is None:
                 found.append(at)
-    return found[:MAX_MISSING]
+    return (found or _wanting(case))[:MAX_MISSING]
+
+
+def _wanting(case: Case) -> list[str]:
+    """Where the text names a field that an object inside the request could have and has not: the innermost ones."""
+    names = [name for name, is_quoted in names_in(case.text)[:40] if is_quoted]
+    holders = [place for place, value in list(walk(case.body))[:MAX_HOLDERS] if isinstance(value, dict) and place]
+    found = [
+        place + pointers.join(name)
+        for place in reversed(holders)
+        for name in names
+        if name not in case.value(place) and case.declared(place + pointers.join(name)) is not None
+    ]
+    return found if len(found) <= MAX_MISSING else []
 
 
 def _can_be_set(case: Case, pointer: str) -> bool:
@@ -66,9 +94,9 @@ def _filled(case: Case, pointer: str) -> list[Proposal]:
             why = f"{declared.owner} declares {default!r} as its default."
             found.append(Proposal(f"set {pointer} to its default", why, (case.changed(pointer, default),), 0.7, 0.7))
     for value in examples(case, pointer, kind):
-        told = f"{_shown(value)} is the smallest value that fits." if declared else f"{name} is asked for."
+        told = f"{shown(value)} is the smallest value that fits." if declared else f"{name} is asked for."
         body = case.changed(pointer, value)
-        found.append(Proposal(f"add {parent}/{name}: {_shown(value)}", told, (body,), 0.75 - 0.05 * len(found), 0.55))
+        found.append(Proposal(f"add {parent}/{name}: {shown(value)}", told, (body,), 0.75 - 0.05 * len(found), 0.55))
     return found
 
 
@@ -78,7 +106,7 @@ def examples(case: Case, pointer: str, kind: Type) -> list[Any]:
     name = pointers.parse(pointer)[-1]
     if case.ground is None:
         return [_untyped(name)]
-    made = Examples(case.ground.checker, holder)
+    made = Examples(case.ground.checker, holder, case.models)
     tags = _tags(case, pointer)
     if tags:
         return tags[:2]
@@ -109,7 +137,7 @@ def _tags(case: Case, pointer: str) -> list[Any]:
                 held = {**holder, name: value}
                 unknown = sum(model.by_key(key) is None for key in holder)
                 rated.append((len(checker.check(Object(model), held)) + unknown, value))
-    rated.sort(key=lambda pair: pair[0])
+    rated.sort(key=lambda pair: (pair[0], pair[1] != "user"))
     return list(dict.fromkeys(value for _, value in rated))
 
 
@@ -123,7 +151,7 @@ def _meant(case: Case, declared: Declared, pointer: str) -> list[Proposal]:
         body = pointers.set(case.without(source), pointer, value)
         name = pointers.parse(pointer)[-1]
         same = value == case.value(source)
-        shape = "as it is" if same else f"as {_shown(value)}"
+        shape = "as it is" if same else f"as {shown(value)}"
         why = f"{name} takes {_kind_word(value)}; {source} is no field here and would be ignored."
         title = f"send {source} {'' if same else 'reshaped '}as {name}"
         found.append(Proposal(title, why if same else f"{why[:-1]}, sent {shape}.", (body,), 0.45 + 0.5 * rating, 1.0))
@@ -151,15 +179,10 @@ def _whole(case: Case) -> list[Proposal]:
     """No body at all, or nothing of it known: the smallest one that the route takes."""
     if case.ground is None or case.root is None or case.body not in EMPTY:
         return []
-    value = Examples(case.ground.checker).of(case.root)
+    value = Examples(case.ground.checker, None, case.models).of(case.root)
     return [
         Proposal("send a smallest body", "The route needs a body; this one has what it requires.", (value,), 0.8, 0.6)
     ]
-
-
-def _shown(value: Any) -> str:
-    text = repr(value) if not isinstance(value, str) else f'"{value}"'
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _kind_word(value: Any) -> str:

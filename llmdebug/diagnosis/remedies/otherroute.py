@@ -21,8 +21,9 @@ from llmdebug.jsontext import pointer as pointers
 
 MAX_ROUTES = 200
 LEAST = 0.5
+NEAR_BEST = 0.85
 
-_models: WeakKeyDictionary[Ground, list[tuple[Registered, Model]]] = WeakKeyDictionary()
+_models: WeakKeyDictionary[Ground, dict[str, list[tuple[Registered, Model]]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,45 +37,57 @@ class Carried:
     """Keys that the other route has no place for."""
 
 
-def bodies_of(ground: Ground) -> list[tuple[Registered, Model]]:
-    """The routes that take one object as their body, with its class."""
-    if ground not in _models:
+def bodies_of(ground: Ground, file: str) -> list[tuple[Registered, Model]]:
+    """The routes registered in a file (in any, where none is given) that take one object, with its class."""
+    known = _models.setdefault(ground, {})
+    if file not in known:
+        routes = [r for r in ground.routes.known if file in ("", r.file)]
         found = []
-        for registered in ground.routes.known[:MAX_ROUTES]:
-            plain = registered.is_mounted and "{" not in registered.path and not registered.is_comparison
-            if "POST" in registered.route.methods and plain and not ASIDE.search(registered.file):
-                body = ground.inputs(registered).body
-                if isinstance(body, Object):
-                    found.append((registered, body.model))
-        _models[ground] = found
-    return _models[ground]
+        for registered in [r for r in routes if _is_callable(r)][:MAX_ROUTES]:
+            body = ground.inputs(registered).body
+            if isinstance(body, Object):
+                found.append((registered, body.model))
+        known[file] = found
+    return known[file]
+
+
+def _is_callable(registered: Registered) -> bool:
+    plain = registered.is_mounted and "{" not in registered.path and not registered.is_comparison
+    return "POST" in registered.route.methods and plain and not ASIDE.search(registered.file)
 
 
 def other_routes(case: Case, sources: list[str]) -> list[Proposal]:
-    """Requests to the routes that take an ignored value, the likeliest first."""
-    if case.ground is None or not isinstance(case.body, dict):
+    """Requests to the routes that take an ignored value: of the same file first, as reading the others costs."""
+    if case.ground is None or not isinstance(case.body, dict) or not sources:
         return []
+    here = _among(case, sources, bodies_of(case.ground, case.handler_file)) if case.handler_file else []
+    return here or _among(case, sources, bodies_of(case.ground, ""))
+
+
+def _among(case: Case, sources: list[str], known: list[tuple[Registered, Model]]) -> list[Proposal]:
+    assert case.ground is not None
     own = case.root.model if isinstance(case.root, Object) else None
     rated: list[tuple[float, Proposal]] = []
     for source in sources[:6]:
         name, value = pointers.parse(source)[-1], case.value(source)
         if not isinstance(value, str | list | dict) or not value:
             continue
-        for registered, model in bodies_of(case.ground):
+        for registered, model in known:
             if own is not None and (model.path, model.name) == (own.path, own.name):
                 continue
             field, kinship = _field_for(case, model, name, value)
             if field is None:
                 continue
-            carried = carry(case, model, name, field, value)
+            carried = carry(case, model, registered.file, name, field, value)
             if case.ground.checker.check(Object(model), carried.body):
                 continue
-            closeness = _closeness(case, registered, own, model, carried)
-            rated.append((kinship + closeness, _proposal(case, registered, name, field, carried)))
+            rating = kinship + _closeness(case, registered, own, model, carried)
+            rated.append((rating, _proposal(case, registered, name, field, carried)))
     rated.sort(key=lambda pair: -pair[0])
     unique: dict[str, Proposal] = {}
-    for _, proposal in rated:
-        unique.setdefault(proposal.path, proposal)
+    for rating, proposal in rated:
+        if rating >= NEAR_BEST * rated[0][0]:
+            unique.setdefault(proposal.path, proposal)
     return list(unique.values())[:2]
 
 
@@ -88,7 +101,8 @@ def _field_for(case: Case, model: Model, name: str, value: Any) -> tuple[str | N
         ours, theirs = words(name), words(declared.names[0])
         if ours and theirs and ours[-1] == theirs[-1]:
             alike = min(1.0, alike + 0.3)
-        if alike < LEAST or alike <= best[1]:
+        least = 0.7 if isinstance(value, str) else LEAST
+        if alike < least or alike <= best[1]:
             continue
         kind = case.ground.checker.field_type(declared)
         if not isinstance(kind, Anything) and not case.ground.checker.check(kind, value):
@@ -96,13 +110,13 @@ def _field_for(case: Case, model: Model, name: str, value: Any) -> tuple[str | N
     return best
 
 
-def carry(case: Case, model: Model, name: str, field: str, value: Any) -> Carried:
+def carry(case: Case, model: Model, file: str, name: str, field: str, value: Any) -> Carried:
     """The request for another class: fields of the same name stay, settings go where it takes them."""
     assert case.ground is not None
     made: dict[str, Any] = {}
     left: list[str] = []
     taken = 0
-    containers = _containers(case.ground, model)
+    containers = _containers(case.ground, model, file)
     rest = {key: item for key, item in case.body.items() if key != name}
     for key, item in rest.items():
         declared = model.by_key(key)
@@ -122,13 +136,13 @@ def carry(case: Case, model: Model, name: str, field: str, value: Any) -> Carrie
     return Carried({field: value, **made}, taken, tuple(left))
 
 
-def _containers(ground: Ground, model: Model) -> dict[str, dict[str, Type]]:
+def _containers(ground: Ground, model: Model, file: str) -> dict[str, dict[str, Type]]:
     """Objects of the class that take settings by name."""
     found = {}
     for declared in model.fields.values():
         kind = ground.checker.field_type(declared)
         if is_container(kind) and words(declared.names[0])[-1:] in (["param"], ["parameter"], ["option"]):
-            found[declared.names[0]] = taken_below(ground, declared.names[0], kind)
+            found[declared.names[0]] = taken_below(ground, declared.names[0], kind, file)
     return found
 
 

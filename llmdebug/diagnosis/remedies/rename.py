@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from llmdebug.diagnosis.blame import LONG_TEXT
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.coerce import Shapes
 from llmdebug.diagnosis.remedies.containers import taken_below
 from llmdebug.diagnosis.remedies.drop import dropped
+from llmdebug.diagnosis.remedies.example import is_flag
 from llmdebug.diagnosis.remedies.names import likeness
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.index.python.models import Declared
@@ -31,9 +34,11 @@ def renamed(case: Case) -> list[Proposal]:
 
 def nearest_fields(case: Case, pointer: str) -> list[Proposal]:
     """The field's value under the names beside it that are alike and admit it."""
+    if not pointer:
+        return []
     parent, name = pointers.parent(pointer), pointers.parse(pointer)[-1]
     holder, value = case.value(parent), case.value(pointer)
-    if not isinstance(holder, dict):
+    if not isinstance(holder, dict) or value is None:
         return []
     rated: list[tuple[float, str]] = []
     for key, kind in accepted(case, parent):
@@ -41,7 +46,16 @@ def nearest_fields(case: Case, pointer: str) -> list[Proposal]:
         if alike >= LEAST and key not in holder and key != name and case.admits(kind, value):
             rated.append((alike, key))
     found = []
+    flag = is_flag(case.type_at(pointer)) and value is not True
     for alike, key in sorted(rated, reverse=True)[:2]:
+        if flag:
+            body = case.changed(parent + pointers.join(key), value)
+            body = pointers.set(body, pointer, True)
+            why = f"{name} is a yes or no here; {key} takes the value."
+            found.append(
+                Proposal(f"set {pointer} to true, and {key} to {value}", why, (body,), 0.5 + 0.45 * alike, 1.0)
+            )
+            continue
         body = pointers.set(case.without(pointer), parent + pointers.join(key), value)
         why = f"{key} is a field here, its name is the nearest to {name}, and it takes this value."
         found.append(Proposal(f"send {pointer} as {key}", why, (body,), 0.5 + 0.4 * alike, 1.0))
@@ -57,10 +71,18 @@ def accepted(case: Case, parent: str) -> Iterator[tuple[str, Type]]:
         for field in list(model.fields.values())[:MAX_FIELDS]:
             yield field.names[0], case.ground.checker.field_type(field)
     if not models and parent:
-        yield from taken_below(case.ground, pointers.parse(parent)[-1]).items()
+        yield from taken_below(case.ground, pointers.parse(parent)[-1], None, case.handler_file).items()
+    for name in listed(case.text):
+        yield name, ANYTHING
     if not parent and case.inputs is not None:
         for read in case.inputs.reads:
             yield read.key, ANYTHING
+
+
+def listed(text: str) -> list[str]:
+    """Names that a message lists as those it expects."""
+    announced = re.search(r"expected one of|expected|allowed|valid|known|accepted|supported", text, re.I)
+    return re.findall(r"[`'\"]([A-Za-z_][\w.\-]*)[`'\"]", text[announced.end() :])[:80] if announced else []
 
 
 def moved(case: Case, pointer: str) -> list[Proposal]:
@@ -93,7 +115,7 @@ def _field_below(case: Case, key: str, kind: Type, name: str, value: Any) -> str
     """The name under which the object `key` takes a value."""
     if case.ground is None or not is_container(kind):
         return None
-    for inner, admitted in taken_below(case.ground, key, kind).items():
+    for inner, admitted in taken_below(case.ground, key, kind, case.handler_file).items():
         if inner == name and case.admits(admitted, value):
             return inner
     return None
@@ -125,15 +147,16 @@ def suitor(case: Case, declared: Declared, pointer: str) -> Iterator[tuple[float
         value = case.value(source)
         if value is None:
             continue
-        alike = max(likeness(pointers.parse(source)[-1], key) for key in declared.names)
+        own = pointers.parse(source)[-1]
+        alike = max(likeness(own, key) for key in declared.names)
+        if own in LONG_TEXT and name in LONG_TEXT:
+            alike = max(alike, 0.5)
         if case.admits(kind, value):
             yield 0.6 + 0.4 * alike - (0.3 if _is_plain(kind, value) and alike < 0.3 else 0.0), source, value
             continue
         for made in shapes.of(value, kind)[:1]:
             if alike >= 0.3 or _says_words(value):
-                yield 0.35 + 0.3 * alike, source, made
-    if not name:
-        return
+                yield 0.42 + 0.3 * alike, source, made
 
 
 def _is_plain(kind: Type, value: Any) -> bool:
@@ -142,4 +165,4 @@ def _is_plain(kind: Type, value: Any) -> bool:
 
 
 def _says_words(value: Any) -> bool:
-    return (isinstance(value, str) and len(value) > 2) or (isinstance(value, list) and bool(value))
+    return (isinstance(value, str) and bool(value.strip())) or (isinstance(value, list) and bool(value))

@@ -136,9 +136,15 @@ class _Rewriter:
         while self.written and self.written[-1] == ",":
             self.written.pop()
         if self.written and self.written[-1] == ":":
-            self.written.append("null")
+            self._drop_key()
         self.written.append(closing)
         self.after_value = True
+
+    def _drop_key(self) -> None:
+        """A key whose value was cut off goes too."""
+        del self.written[-2:]
+        while self.written and self.written[-1] == ",":
+            self.written.pop()
 
     def _ended(self) -> list[str]:
         while self.open:

@@ -37,9 +37,7 @@ def other_method(case: Case) -> list[Proposal]:
     resolution = case.ground.resolve(case.question.method, case.question.path)
     found = []
     for known in resolution.other_methods[:2]:
-        for method in known.route.methods[:2]:
-            if method in {"HEAD", "OPTIONS", "WEBSOCKET", "*"}:
-                continue
+        for method in [m for m in known.route.methods if m not in {"HEAD", "OPTIONS", "WEBSOCKET", "*"}][:1]:
             bodies = _body_for(case, known, method)
             why = f"The path is registered for {', '.join(known.route.methods)}."
             found.append(Proposal(f"{method} {case.question.path}", why, bodies, 0.85, 0.9, method, is_tried=True))
@@ -54,7 +52,7 @@ def _body_for(case: Case, known: Registered, method: str) -> tuple[Any, ...]:
     if kind is None:
         return ()
     query = dict(case.question.query)
-    made = Examples(case.ground.checker).of(kind)
+    made = Examples(case.ground.checker, None, case.models).of(kind)
     if isinstance(made, dict) and query:
         made |= {k: v for k, v in query.items() if k not in made and case.admits(kind, {**made, k: v})}
     return (made,)

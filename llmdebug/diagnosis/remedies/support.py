@@ -8,11 +8,10 @@ from typing import Any
 from llmdebug.diagnosis.blame import LONG_TEXT
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.conflict import demanded, suspects
-from llmdebug.diagnosis.remedies.drop import dropped, emptied
-from llmdebug.diagnosis.remedies.names import in_words
+from llmdebug.diagnosis.remedies.drop import dropped
 from llmdebug.diagnosis.remedies.proposal import Proposal, advice
 from llmdebug.diagnosis.remedies.rename import nearest_fields
-from llmdebug.diagnosis.remedies.values import corrected
+from llmdebug.diagnosis.remedies.values import corrected, part_dropped
 from llmdebug.index.python.types import OneOf
 from llmdebug.jsontext import pointer as pointers
 
@@ -32,7 +31,7 @@ def without_feature(case: Case) -> list[Proposal]:
         found += repeated(case, pointer)
         found += _turned_off(case, pointer, odds)
         found += nearest_fields(case, pointer)[:1]
-        found += _part_dropped(case, pointer, odds)
+        found += part_dropped(case, pointer, odds)
         found += dropped(case, pointer, "Without it the server can serve the rest.", odds)
     found += [p for p in corrected(case) if not p.title.startswith("drop")][:3]
     return found
@@ -46,7 +45,7 @@ def flags(case: Case) -> list[Proposal]:
     ][:1]
     if not named and not variables:
         return []
-    what = " ".join(named) or variables[0]
+    what = " or ".join(named) or variables[0]
     return [
         advice(
             f"start the server with {what}",
@@ -80,7 +79,8 @@ def _batches(case: Case) -> list[str]:
     found = []
     for key in case.body:
         pointer = pointers.join(key)
-        is_blamed = pointer in case.pointers or any(p.startswith(pointer + "/") for p in case.pointers)
+        is_blamed = any(p == pointer or p.startswith(pointer + "/") for p in case.pointers)
+        is_blamed = is_blamed and case.finding.kind in {"unsupported", "wrong_type"}
         if (
             is_batch(case.body[key])
             and key in LONG_TEXT
@@ -129,16 +129,3 @@ def _turned_off(case: Case, pointer: str, odds: float) -> list[Proposal]:
         )
         for choice in neutral[:2]
     ]
-
-
-def _part_dropped(case: Case, pointer: str, odds: float) -> list[Proposal]:
-    """A message without a part that the model does not take."""
-    steps = pointers.parse(pointer)
-    places = [i for i, step in enumerate(steps) if step.isdigit()]
-    if len(steps) < 3 or not places:
-        return []
-    part = pointers.join(*steps[: places[-1] + 1])
-    if not isinstance(case.value(part), dict) or in_words(case.text, "message"):
-        return []
-    body = emptied(case.without(part), part)
-    return [Proposal(f"drop {part}", "The rest of the message stays.", (body,), odds, 0.55)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
+from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.coerce import Shapes, wanted_by
 from llmdebug.diagnosis.remedies.containers import default_source, taken_below
-from llmdebug.diagnosis.remedies.drop import dropped
+from llmdebug.diagnosis.remedies.drop import dropped, emptied
 from llmdebug.diagnosis.remedies.example import NOT_GIVEN, Examples, default_of
 from llmdebug.diagnosis.remedies.malformed import mended_string
 from llmdebug.diagnosis.remedies.proposal import Proposal
@@ -20,8 +21,16 @@ from llmdebug.index.python.types import ANYTHING, Either, Limited, OneOf, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_BLAMED = 3
+HOLDS_JSON = re.compile(r"json|schema|arguments|parameters|kwargs|processor", re.I)
+REFERRING = frozenset({"name", "id", "tool_call_id"})
+REPEATS = re.compile(r"duplicat|repeat|unique|distinct", re.I)
 MAX_ELEMENTS = 2_000
+HOLLOW: tuple[Any, ...] = ("", None, [], {})
 QUOTED = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|`([^`\n]{1,60})`")
+ANNOUNCED = re.compile(
+    r"(?:should be|must be|one of|expected(?: tags)?:?|allowed|(?<!not )(?<!un)supported|(?<!in)valid (?:values?|options?)|available|choose)\b",
+    re.I,
+)
 LISTED = re.compile(r"(\[[^\[\]]{1,400}\]|\{[^{}:]{1,400}\}|\([^()]{1,400}\))")
 
 
@@ -46,7 +55,7 @@ def wanted(case: Case, pointer: str) -> Type:
         return kind
     holder = pointers.parse(pointers.parent(pointer))
     if holder and case.ground is not None:
-        kind = taken_below(case.ground, holder[-1]).get(pointers.parse(pointer)[-1], ANYTHING)
+        kind = taken_below(case.ground, holder[-1], None, case.handler_file).get(pointers.parse(pointer)[-1], ANYTHING)
     if kind != ANYTHING:
         return kind
     error = next((item.complaint.type for item in case.complaints if item.pointer == pointer), "")
@@ -55,11 +64,18 @@ def wanted(case: Case, pointer: str) -> Type:
 
 def _shaped(case: Case, pointer: str, odds: float) -> list[Proposal]:
     kind, value = wanted(case, pointer), case.value(pointer)
+    is_admitted = case.ground is not None and kind != ANYTHING and case.admits(kind, value)
+    if is_admitted and case.finding.kind != "wrong_type":
+        return []
     shapes = Shapes(case.ground.checker if case.ground else None).of(value, kind)
     at = pointer or "the body"
     return [
         Proposal(
-            f"send {at} as {shown(made)}", _told(value, made), (case.changed(pointer, made),), odds - 0.08 * rank, 1.0
+            f"send {at} as {shown(made)}",
+            _told(value, made),
+            (case.changed(pointer, made),),
+            odds - 0.08 * rank,
+            _kept(pointer, value, made),
         )
         for rank, made in enumerate(shapes[:3])
     ]
@@ -72,6 +88,12 @@ def _shaped_around(case: Case, pointer: str, odds: float) -> list[Proposal]:
     if not parent or not isinstance(holder, list) or len(holder) > MAX_ELEMENTS:
         return []
     return _shaped(case, parent, odds)
+
+
+def _kept(pointer: str, value: Any, made: Any) -> float:
+    """JSON written into a text is what was meant only where a text holds JSON."""
+    written = isinstance(value, dict | list) and isinstance(made, str) and made[:1] in {"{", "["}
+    return 1.0 if not written or HOLDS_JSON.search(pointer) else 0.45
 
 
 def _told(value: Any, made: Any) -> str:
@@ -100,7 +122,11 @@ def by_example(case: Case, pointer: str, odds: float) -> list[Proposal]:
             )
         )
     holder = case.value(pointers.parent(pointer))
-    value = Examples(case.ground.checker, holder).of(kind, pointers.parse(pointer)[-1]) if kind != ANYTHING else None
+    value = (
+        Examples(case.ground.checker, holder, case.models).of(kind, pointers.parse(pointer)[-1])
+        if kind != ANYTHING
+        else None
+    )
     if value is not None and value != case.value(pointer) and value != default:
         why = "It is a smallest value of the declared type."
         found.append(Proposal(f"set {pointer} to {shown(value)}", why, (case.changed(pointer, value),), odds, 0.45))
@@ -112,7 +138,7 @@ def _container_default(case: Case, pointer: str) -> Any:
     if not holder or case.ground is None:
         return NOT_GIVEN
     try:
-        value = default_source(case.ground, holder[-1], pointers.parse(pointer)[-1])
+        value = default_source(case.ground, holder[-1], pointers.parse(pointer)[-1], case.handler_file)
     except LookupError:
         return NOT_GIVEN
     return value if isinstance(value, str | int | float | bool) else NOT_GIVEN
@@ -163,12 +189,42 @@ def corrected(case: Case) -> list[Proposal]:
         value = case.value(pointer)
         found += _nearest_values(case, pointer, odds)
         found += mended_string(case, pointer)
+        found += _said_elsewhere(case, pointer, odds - 0.1)
+        found += _made_distinct(case, pointer, odds)
         found += _shaped(case, pointer, odds - 0.1)
         found += without_element(case, pointer, odds - 0.05)
         if value in ("", [], {}):
             found += _not_empty(case, pointer, odds)
         found += by_example(case, pointer, 0.6)
+        found += part_dropped(case, pointer, 0.6)
         found += dropped(case, pointer)
+    return found
+
+
+def part_dropped(case: Case, pointer: str, odds: float) -> list[Proposal]:
+    """A list without the element that holds what is blamed, as a message without a part of it."""
+    steps = pointers.parse(pointer)
+    places = [i for i, step in enumerate(steps) if step.isdigit()]
+    if len(steps) < 3 or not places:
+        return []
+    part = pointers.join(*steps[: places[-1] + 1])
+    if not isinstance(case.value(part), dict) or len(places) < 2 and len(case.value(pointers.parent(part))) < 2:
+        return []
+    body = emptied(case.without(part), part)
+    return [Proposal(f"drop {part}", "The rest of the list stays.", (body,), odds, 0.5)]
+
+
+def without_hollow(case: Case) -> list[Proposal]:
+    """Lists of the request without their empty elements, where those are what is complained of."""
+    found = []
+    for pointer in dict.fromkeys([*case.present, *map(pointers.parent, case.present)]):
+        value = case.value(pointer)
+        if isinstance(value, list) and len(value) <= MAX_ELEMENTS:
+            kept = [item for item in value if item not in HOLLOW]
+            if kept and len(kept) < len(value):
+                why = "Its empty elements are left out."
+                body = case.changed(pointer, kept)
+                found.append(Proposal(f"drop the empty elements of {pointer}", why, (body,), 0.8, 0.8))
     return found
 
 
@@ -182,7 +238,7 @@ def _not_empty(case: Case, pointer: str, odds: float) -> list[Proposal]:
             body = pointers.set(case.without(source), pointer, value)
             why = f"{source} is no field here, and {name} takes its value."
             found.append(Proposal(f"send {source} as {name}", why, (body,), odds, 1.0))
-    value = Examples(case.ground.checker).of(kind, name) if case.ground else None
+    value = Examples(case.ground.checker, None, case.models).of(kind, name) if case.ground else None
     for made in (value, "Hello", ["Hello"]):
         if made and case.admits(kind, made):
             why = "It must not be empty."
@@ -203,6 +259,8 @@ def _nearest_values(case: Case, pointer: str, odds: float) -> list[Proposal]:
     if declared in ranked:
         ranked.sort(key=lambda known: known != declared and not _is_alike(value, known))
     kind = case.type_at(pointer)
+    if kind != ANYTHING and case.admits(kind, value) and case.ground is not None:
+        odds -= 0.3  # it is one of them already: something else is wrong with it
     fitting = [known for known in ranked if case.admits(kind, known)]
     return [
         Proposal(f"set {pointer} to {shown(known)}", "It is one of the admitted values.", (case.changed(pointer, known),),
@@ -211,15 +269,54 @@ def _nearest_values(case: Case, pointer: str, odds: float) -> list[Proposal]:
     ]  # fmt: skip
 
 
+def _said_elsewhere(case: Case, pointer: str, odds: float) -> list[Proposal]:
+    """A name that refers to something of the request: the names that are there under the same key."""
+    value, key = case.value(pointer), pointers.parse(pointer)[-1]
+    if not isinstance(value, str) or key not in REFERRING:
+        return []
+    others = [v for p, v in walk(case.body) if p != pointer and p.endswith("/" + key) and isinstance(v, str)]
+    return [
+        Proposal(
+            f"set {pointer} to {shown(other)}",
+            "It is there in the request.",
+            (case.changed(pointer, other),),
+            odds,
+            0.8,
+        )
+        for other in list(dict.fromkeys(o for o in others if o != value))[:2]
+    ]
+
+
+def _made_distinct(case: Case, pointer: str, odds: float) -> list[Proposal]:
+    """A list whose elements must differ: repeated ones are numbered."""
+    value = case.value(pointer)
+    if not isinstance(value, list) or len(value) > MAX_ELEMENTS or not REPEATS.search(case.text):
+        return []
+    seen: dict[str, int] = {}
+    made: list[Any] = []
+    for item in value:
+        name = item.get("id") if isinstance(item, dict) else item
+        if not isinstance(name, str):
+            return []
+        seen[name] = seen.get(name, 0) + 1
+        other = name if seen[name] == 1 else f"{name}-{seen[name]}"
+        made.append({**item, "id": other} if isinstance(item, dict) else other)
+    why = "Each of them then has its own name."
+    return [Proposal(f"number what is repeated in {pointer}", why, (case.changed(pointer, made),), odds, 0.95)]
+
+
 def _is_alike(value: Any, known: Any) -> bool:
     return bool(get_close_matches(str(value).lower()[:80], [str(known).lower()], 1, 0.6))
 
 
 def _most_alike(value: Any, admitted: list[Any]) -> list[Any]:
-    texts = {str(known).lower(): known for known in reversed(admitted)}
-    close = get_close_matches(str(value).lower()[:80], list(texts)[:200], 3, 0.3)
-    first = [texts[text] for text in close]
-    return first + [known for known in admitted if known not in first]
+    spelled = str(value).lower()[:80]
+
+    def distance(known: Any) -> float:
+        ratio = SequenceMatcher(None, spelled, str(known).lower()[:80], autojunk=False).ratio()
+        return -ratio if ratio >= 0.3 else 0.0
+
+    return sorted(admitted[:200], key=distance)
 
 
 def literals(kind: Type) -> list[Any]:
@@ -241,8 +338,10 @@ def quoted(text: str) -> list[Any]:
         values = _printed(match[1])
         if len(values) > 1 and all(isinstance(value, str) for value in values):
             return values
-    announced = re.search(r"(?:should be|must be|one of|expected|allowed|supported|valid|use|choose)\b", text, re.I)
-    start = announced.end() if announced else 0
+    announced = ANNOUNCED.search(text)
+    if announced is None:
+        return []
+    start = announced.end()
     end = re.search(r"\b(?:got|but|received|not)\b", text[start:])
     part = text[start : start + end.start()] if end else text[start:]
     return [next(group for group in match.groups() if group) for match in QUOTED.finditer(part)][:20]
