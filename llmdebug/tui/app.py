@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -49,7 +50,7 @@ class DebuggerApp(App[int], inherit_bindings=False):
         self._theme_folder = theme_folder
         self.colours, told = chosen_theme(theme, theme_folder)
         self._editor_command = ""
-        super().__init__(driver_class=driver)
+        super().__init__(driver_class=driver, ansi_color=self._is_ansi())
         self.animation_level = "none"
         self._use(self.colours)
         self.keymap = Keymap(keys)
@@ -60,6 +61,10 @@ class DebuggerApp(App[int], inherit_bindings=False):
         self.main.act = _act
         self.main.on_start = on_start or _start
         self.editor_command = ""
+
+    def _is_ansi(self) -> bool:
+        """Whether colours go out as the terminal's own, or as none at all."""
+        return self.colours.ansi or "NO_COLOR" in os.environ
 
     def _use(self, theme: Theme) -> None:
         """Textual's own theme, for what it draws itself."""
@@ -115,10 +120,8 @@ class DebuggerApp(App[int], inherit_bindings=False):
             here = names.index(self.colours.name) if self.colours.name in names else -1
             name = names[(here + 1) % len(names)] if names else "plain"
         self.colours = load_theme(name, files)
-        was_ansi = self.native_ansi_color
         self._use(self.colours)
-        if was_ansi != self.colours.ansi:
-            self._watch_ansi_color(None)
+        self.ansi_color = self._is_ansi()
         self.refresh_css(animate=False)
         for screen in self.screen_stack:
             if isinstance(screen, MainScreen):

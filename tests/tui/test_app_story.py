@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from fakes import FakeSession, answer, diagnosis, driven, request, stream
+from screen_fakes import FakeSession, answer, diagnosis, driven, request, stream
 
 from llmdebug.debugger.session import SessionError
 from llmdebug.http.exchange import Failure

@@ -6,7 +6,7 @@ import base64
 from pathlib import Path
 
 import pytest
-from fakes import URL, diagnosis, request
+from screen_fakes import URL, diagnosis, request
 from hypothesis import given
 from hypothesis import strategies as st
 

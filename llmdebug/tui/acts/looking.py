@@ -38,8 +38,7 @@ def open_source(screen: MainScreen) -> None:
     try:
         words = editor_words(os.environ, screen.editor_command)
     except NoEditorError as error:
-        view_source(screen)
-        screen.tell(f"{error} The source is shown here instead.", "warning")
+        _show_source(screen, f"{error} The source is shown here instead.")
         return
     arguments = editor_arguments(words, str(tree.root / site.file), site.line)
     try:
@@ -64,6 +63,10 @@ def run_editor(screen: MainScreen, arguments: Sequence[str]) -> int:
 
 def view_source(screen: MainScreen) -> None:
     """The file at the line, here."""
+    _show_source(screen)
+
+
+def _show_source(screen: MainScreen, notice: str = "") -> None:
     from llmdebug.tui.screens.source import SourceScreen
 
     site = screen.diagnosis.site
@@ -72,7 +75,10 @@ def view_source(screen: MainScreen) -> None:
     if site is None or data is None:
         screen.tell("The file of this place cannot be read any more.", "warning")
         return
-    screen.app.push_screen(SourceScreen(screen, site, data))
+    shown = SourceScreen(screen, site, data)
+    if notice:
+        shown.bottom.tell(notice, "warning")
+    screen.app.push_screen(shown)
 
 
 def view_here(screen: MainScreen) -> None:

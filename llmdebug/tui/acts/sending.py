@@ -40,6 +40,8 @@ async def _send_when_ready(screen: MainScreen, entry: Entry) -> None:
         await screen.ready.wait()
         if screen.session is not None:
             await _send_all(screen, screen.session, entry)
+        else:
+            screen.tell(screen.broken, "error")
     finally:
         screen.sending = None
 

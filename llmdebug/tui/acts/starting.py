@@ -31,6 +31,9 @@ def start(screen: MainScreen) -> None:
 async def _start(screen: MainScreen) -> None:
     try:
         await _load(screen)
+    except Exception as error:
+        screen.broken = f"The debugger could not be loaded: {type(error).__name__}: {error}"
+        screen.tell(screen.broken, "error")
     finally:
         screen.ready.set()
     offering = screen.session is not None and screen.opening.file is None and not screen.opening.demo
@@ -48,8 +51,6 @@ async def _load(screen: MainScreen) -> None:
         screen.editor_command = app.editor_command
     if opening.demo:
         found = await asyncio.to_thread(_start_demo, screen)
-        if found is None:
-            return
         screen.base_url, sources = found[0], (found[1],)
         _move_to(screen, found[0])
     await asyncio.to_thread(import_module, "llmdebug.tui.acts.table")
@@ -81,16 +82,12 @@ async def _session(screen: MainScreen, sources: tuple[str, ...]) -> Session | No
         return None
 
 
-def _start_demo(screen: MainScreen) -> tuple[str, str] | None:
+def _start_demo(screen: MainScreen) -> tuple[str, str]:
     """Base URL and source folder of the embedded server; it ends with the app."""
     from llmdebug.demo.server import DemoServer
 
     server = DemoServer()
-    try:
-        server.__enter__()
-    except OSError as error:
-        screen.app.call_from_thread(screen.tell, str(error), "error")
-        return None
+    server.__enter__()
     screen.closing.callback(server.__exit__, None, None, None)
     return server.base_url, str(server.source)
 

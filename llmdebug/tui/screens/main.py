@@ -63,6 +63,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.drafting: Drafting | None = None
         self.save_file = ""
         self.editor_command = ""
+        self.broken = "There is no debugger."
+        """Why there is no session."""
         self.ready = asyncio.Event()
         """Set when the debugger is loaded, or cannot be."""
         self.sending: asyncio.Task[None] | None = None
@@ -216,7 +218,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def _server(self) -> str:
         if self.opening.demo:
-            return "demo server, starting" if self.session is None else f"demo server at {self.base_url}"
+            starting = "did not start" if self.ready.is_set() else "is starting"
+            return f"demo server {starting}" if self.session is None else f"demo server at {self.base_url}"
         return self.base_url or "no server"
 
     # Keys.

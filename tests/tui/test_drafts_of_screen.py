@@ -1,0 +1,59 @@
+"""Unsent edits: kept within a second, offered again, forgotten when sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from screen_fakes import FakeSession, answer, driven, request
+
+from llmdebug.recording.drafts import Drafts
+from llmdebug.tui.acts import drafting
+
+
+async def test_an_edit_is_kept_and_forgotten_when_sent(own_state: Path) -> None:
+    async with driven(FakeSession([answer(200, b"{}")]), request()) as app:
+        app.main.drafting = drafting.Drafting("test")
+        await app.press("e")
+        await app.until(lambda: app.main.editor is not None)
+        await app.press("X")
+        await app.until(lambda: Drafts().load("test") is not None)
+        await app.press("escape")
+        assert "line 1" in app.message() or app.main.editor is None
+        if app.main.editor is not None:
+            await app.press("backspace", "escape")
+        await app.press("s")
+        await app.until(lambda: Drafts().load("test") is None)
+
+
+async def test_a_draft_is_offered_and_taken_up() -> None:
+    Drafts().save("test", request(b'{"prompt": "kept"}'))
+    async with driven(FakeSession(), request(), request(name="other")) as app:
+        app.main.drafting = drafting.Drafting("test")
+        app.main.drafting.load()
+        drafting.offer(app.main)
+        assert "U takes it up again" in app.message()
+        await app.press("U")
+        await app.shows('"prompt": "kept"')
+        assert len(app.main.worksheet.entries) == 2, "it belongs to the request of its name"
+
+
+async def test_a_secret_of_an_edit_is_kept_by_name(own_state: Path) -> None:
+    async with driven(FakeSession(), request(headers=(("Authorization", "Bearer sk-very-secret"),))) as app:
+        app.main.drafting = drafting.Drafting("test")
+        app.main.entry.request = request(b"{}", headers=(("Authorization", "Bearer sk-very-secret"),))  # type: ignore[union-attr]
+        drafting.keep_now(app.main)
+    assert "sk-very-secret" not in "".join(f.read_text() for f in own_state.rglob("*.json"))
+
+
+async def test_a_folder_that_takes_no_draft_is_told_once(monkeypatch: object, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    async with driven(FakeSession(), request()) as app:
+        app.main.drafting = drafting.Drafting("test")
+        import os
+
+        os.environ["LLMDEBUG_STATE_DIR"] = str(blocked)
+        await app.press("e")
+        await app.until(lambda: app.main.editor is not None)
+        await app.press("X")
+        await app.shows("The unsent edit is not kept")

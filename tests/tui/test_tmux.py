@@ -1,0 +1,129 @@
+"""The founding story in a real tmux, by keys alone; an editor, a copy, a hang-up."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from real_tmux import WHY_NOT, Tmux
+
+pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+
+LLMDEBUG = f"{shlex.quote(sys.executable)} -m llmdebug"
+
+
+@pytest.mark.parametrize(("width", "height", "term"), [(80, 24, "screen"), (120, 40, "screen-256color")])
+def test_the_founding_story(width: int, height: int, term: str, own_state: Path, tmp_path: Path) -> None:
+    noted = tmp_path / "noted"
+    editor = tmp_path / "vim"
+    editor.write_text(f'#!/bin/sh\necho "$@" > {noted}\nexec sleep 0.2\n', encoding="utf-8")
+    editor.chmod(0o755)
+    with Tmux(f"{LLMDEBUG} demo", width=width, height=height, term=term, EDITOR=str(editor)) as tmux:
+        tmux.shows("prompt_token_ids")
+        tmux.shows("source nanoserve")
+        tmux.keys("s")
+        tmux.shows("400 Bad Request")
+        screen = tmux.shows("declares CompletionRequest.prompt")
+        assert "▶     prompt: str | list[str]" in screen
+        assert '?   "prompt_token_ids"' in screen
+        tmux.keys("o")
+        tmux.until(lambda _screen: noted.exists() and noted.read_text(encoding="utf-8").endswith("\n"))
+        line, file = noted.read_text(encoding="utf-8").split()
+        assert file.endswith("nanoserve/protocol.py")
+        source = Path(file).read_text(encoding="utf-8").split("\n")
+        assert source[int(line.removeprefix("+")) - 1].strip().startswith("prompt: str")
+        tmux.shows("declares CompletionRequest.prompt")
+        tmux.keys("y", "p")
+        tmux.shows("tmux's buffer")
+        assert tmux.run("show-buffer") == f"protocol.py:{line.removeprefix('+')}"
+        tmux.keys("1")
+        tmux.shows('"prompt": [')
+        tmux.keys("s")
+        tmux.shows("200 OK")
+        tmux.shows("Confirmed by experiment")
+        tmux.keys("q")
+        tmux.shows("ended 0")
+
+
+def test_copying_a_body_and_curl(own_state: Path) -> None:
+    with Tmux(f"{LLMDEBUG} demo") as tmux:
+        tmux.shows("source nanoserve")
+        tmux.keys("y", "c")
+        tmux.shows("tmux's buffer")
+        copied = tmux.run("show-buffer")
+        assert copied.startswith("curl -sS http://127.0.0.1:")
+        done = subprocess.run(["sh", "-c", copied], capture_output=True, check=True)
+        assert b"validation error" in done.stdout
+
+
+def test_a_bracketed_paste_is_a_request(own_state: Path) -> None:
+    with Tmux(f"{LLMDEBUG} http://127.0.0.1:9") as tmux:
+        tmux.shows("POST /v1/chat/completions")
+        tmux.run("set-buffer", "curl http://127.0.0.1:9/v1/x -d '{\"a\": 1}'")
+        tmux.run("paste-buffer", "-p")
+        tmux.shows("POST /v1/x")
+
+
+def test_a_hang_up_in_the_middle_of_an_edit_keeps_it(own_state: Path) -> None:
+    with Tmux(f"{LLMDEBUG} http://127.0.0.1:9") as tmux:
+        tmux.shows("POST /v1/chat/completions")
+        tmux.shows("refused")
+        tmux.keys("e")
+        tmux.shows("Esc done")
+        tmux.type("half an edit")
+        tmux.shows("half an edit")
+        child = int(Path(f"/proc/{tmux.pid()}/task/{tmux.pid()}/children").read_text(encoding="utf-8").split()[0])
+        os.kill(child, signal.SIGHUP)
+        tmux.shows("ended 129")
+    with Tmux(f"{LLMDEBUG} http://127.0.0.1:9") as tmux:
+        tmux.shows("An unsent edit")
+        tmux.keys("U")
+        tmux.shows("half an edit")
+
+
+def test_idle_writes_nothing(own_state: Path) -> None:
+    with Tmux(f"{LLMDEBUG} demo") as tmux:
+        tmux.shows("source nanoserve")
+        tmux.keys("s")
+        tmux.shows("Diagnosis  missing_field")
+        child = int(Path(f"/proc/{tmux.pid()}/task/{tmux.pid()}/children").read_text(encoding="utf-8").split()[0])
+        quiet_since, before = time.monotonic(), written(child)
+        end = time.monotonic() + 30
+        while time.monotonic() - quiet_since < 2:
+            assert time.monotonic() < end, "it never falls silent"
+            time.sleep(0.05)
+            if written(child) != before:
+                quiet_since, before = time.monotonic(), written(child)
+
+
+def written(pid: int) -> int:
+    """Bytes that a process has written."""
+    fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text(encoding="utf-8").splitlines())
+    return int(fields["wchar"])
+
+
+@pytest.mark.parametrize("command", [f"TERM=dumb {LLMDEBUG} demo", f"TERM=dumb {LLMDEBUG} http://127.0.0.1:9"])
+def test_a_dumb_terminal_gets_words(command: str, own_state: Path) -> None:
+    with Tmux(command, height=50, width=120) as tmux:
+        screen = tmux.until(lambda shown: "ended" in shown)
+        assert "\x1b" not in screen
+        assert "Traceback" not in screen
+        if "127.0.0.1:9" in command:
+            assert "TERM=dumb" in screen
+
+
+def test_the_smallest_terminal(own_state: Path) -> None:
+    with Tmux(f"{LLMDEBUG} demo", width=40, height=10) as tmux:
+        tmux.shows("prompt_token_ids")
+        tmux.keys("s", "Tab")
+        tmux.shows("400 Bad Request")
+        tmux.keys("Tab")
+        tmux.shows("protocol.py:")
+        tmux.keys("q")
+        tmux.shows("ended 0")
