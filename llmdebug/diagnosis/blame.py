@@ -28,6 +28,10 @@ IN_QUOTES = re.compile(r"[\"'`]([^\"'`]{1,200})[\"'`]")
 GOT_TYPE = re.compile(
     r"\b(?:got|not|found|received)[: ]+(?:an? )?<?(?:class )?'?(str|int|float|dict|list|bool|NoneType)\b"
 )
+INVALID_TYPE = re.compile(r"invalid type: (map|sequence|string|integer|boolean|floating point|null)\b")
+JSON_NAMES: dict[str, type] = {
+    "map": dict, "sequence": list, "string": str, "integer": int, "boolean": bool, "floating point": float,
+}  # fmt: skip
 TYPES: dict[str, type] = {
     "str": str, "int": int, "float": float, "dict": dict, "list": list, "bool": bool, "NoneType": type(None),
 }  # fmt: skip
@@ -52,8 +56,7 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     """The fields that a message blames, best first."""
     values = quoted_values([value for value in evidence.captured if not _prints_whole_list(value, body)])
     names = [(name, quoted, named(name, body)) for name, quoted in names_in(evidence.text)]
-    found = _by_param(evidence, body, values)
-    found += _absent(evidence, body, names)
+    found = _absent(evidence, body, names) + _by_param(evidence, body, values)
     found += [
         blamed(at, f"the text names {name!r}", 0.8)
         for name, quoted, at in names
@@ -63,6 +66,7 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     if value and any(value == p or value.startswith(p + "/") for p in evidence.near):
         found.append(blamed(value, "the text quotes its value", 0.75))
     found += [blamed(at, f"the text names {name!r}", 0.7) for name, quoted, at in names if at and _is_distinctive(name)]
+    found += [blamed(p, "the text says its name in words", 0.65) for p in _in_words(evidence.text, body)]
     found += [blamed(p, "the check before the refusal reads it", 0.6) for p in _gathered(evidence)]
     if value:
         found.append(blamed(value, "the text quotes its value", 0.55))
@@ -71,10 +75,39 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
         for name, quoted, at in names
         if at and at.count("/") == 1 and not quoted and not _is_distinctive(name)
     ]
+    return _once(found) or _guesses(evidence, body, values)
+
+
+def _guesses(evidence: Evidence, body: Any, values: Sequence[str]) -> list[BlamedField]:
+    """Weak hints, for where nothing better is known."""
     holder = by_part(values, body)
-    if holder and not found:
-        found.append(blamed(holder, "the text quotes a part of its value", 0.4))
-    return _once(found)
+    if holder:
+        return [blamed(holder, "the text quotes a part of its value", 0.4)]
+    kind = JSON_NAMES.get(match[1]) if (match := INVALID_TYPE.search(evidence.text)) else None
+    if kind is not None:
+        places = [p for p, v in walk(body) if p and type(v) is kind]
+        inmost = [p for p in places if not any(q.startswith(p + "/") for q in places)]
+        if len(inmost) == 1:
+            return [blamed(inmost[0], "the only value of the type that the text names", 0.4)]
+    if evidence.kind in {"unsupported", "model_not_found", "other", "upstream"}:
+        return []
+    said = set(re.findall(r"[a-z]+", evidence.text.lower()))
+    keys = (
+        [k for k in body if "_" in k and any(len(w) > 3 and w in said for w in k.lower().split("_"))]
+        if isinstance(body, dict)
+        else []
+    )
+    return [blamed(f"/{escape(keys[0])}", "its name is like a word of the text", 0.35)] if len(keys) == 1 else []
+
+
+def _in_words(text: str, body: Any) -> list[str]:
+    """Fields whose names stand in the text with blanks for underscores."""
+    plain = " ".join(re.findall(r"[a-z0-9]+", text.lower()))
+    return [
+        p
+        for p, _ in walk(body)
+        if "_" in (key := p.rpartition("/")[2]) and f" {key.lower().replace('_', ' ')} " in f" {plain} "
+    ]
 
 
 def _prints_whole_list(value: str, body: Any) -> bool:

@@ -124,7 +124,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
     ),
     "out_of_range": (
         r"must be (?:at least|at most|greater|less|larger|smaller|between|positive|(?:a )?non-?negative|>|<|no (?:more|less)|within|in the range)",
-        r"must be in [\[(]",
+        r"must be in [\[(]|\b(?:keys|values?|ids?) in [\[(]",
         r"must be an? (?:finite|positive|non-?negative)",
         r"must (?:not )?(?:exceed|contain at (?:least|most))",
         r"should be (?:between|greater|less|in the range|in [\[(]|positive|at (?:least|most)|non-?negative|within)",
@@ -166,7 +166,7 @@ def kind_of_schema(error_type: str) -> Kind | None:
 
 def kind_of_text(text: str, status: int = 400) -> Kind:
     """The kind that a message in plain words speaks of; the status decides where it alone does."""
-    if status in (401, 403, 407, 511):
+    if status in (401, 407, 511) or status == 403 and not CUES["unsupported"].search(text):
         return "auth"
     if status == 413:
         return "payload_too_large"

@@ -23,6 +23,8 @@ from llmdebug.index.python.syntax import dotted, last_name
 
 MAX_FILES = 12
 MAX_SPOTS = 3
+FEW = 3
+"""So many calls of a common name may still be claimed where no route is known to reach them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,16 @@ class Library:
     """Names of the calls that raise it, the most telling first."""
     owner: str = ""
     """A piece of the name of what the call is made on, where the call's own name tells too little."""
+    is_telling: bool = False
+    """Whether the calls have names that nothing else has."""
     about: tuple[str, ...] = ()
     """Fields of a request that it is usually given."""
 
 
 def _library(name: str, calls: str, owner: str, about: str, *texts: str) -> Library:
-    return Library(name, re.compile("|".join(texts), re.I), tuple(calls.split()), owner, tuple(about.split()))
+    names = tuple(calls.split())
+    telling = any("_" in call for call in names[:1])
+    return Library(name, re.compile("|".join(texts), re.I), names, owner, telling, tuple(about.split()))
 
 
 LIBRARIES = (
@@ -171,7 +177,8 @@ def _calls(ground: Ground, registered: Registered | None, name: str, library: Li
             end = statement.end_lineno or statement.lineno
             found.append((order, Spot(path, statement.lineno, end, function.name, "checks", 0.6, why)))
     found.sort(key=lambda pair: pair[0])
-    return [spot for _, spot in found[:MAX_SPOTS]]
+    reached = [spot for order, spot in found if order[0] == 0]
+    return (reached or ([spot for _, spot in found] if library.is_telling or len(found) <= FEW else []))[:MAX_SPOTS]
 
 
 def _statement(node: ast.AST, name: str, owner: str) -> ast.stmt | None:

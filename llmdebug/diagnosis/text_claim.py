@@ -232,6 +232,12 @@ def _contradicted(candidate: Candidate, study: Study) -> bool:
     return node is not None and holds(guards_of(node, match.rejection.line), given) is False
 
 
+def _place_in(text: str, pointer: str) -> tuple[int, str]:
+    """Where a text names a field, for the order of fields; at its end where it does not."""
+    place = text.find(pointer.rpartition("/")[2])
+    return (place if place >= 0 else len(text), pointer)
+
+
 def declared_names(ground: Ground, registered: Registered | None) -> frozenset[str]:
     """The names of fields that a route declares or reads."""
     if registered is None:
@@ -270,6 +276,8 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
         fields[0] = blamed(blame.narrowed(first.pointer, evidence, body), first.reason, first.confidence, first.place)
         if kind == "missing_field" and has_pointer(body, first.pointer) and first.confidence >= 0.7:
             kind = "bad_value" if value_at(body, first.pointer) in EMPTY else "wrong_type"
+    elif kind == "bad_value" and question.answer.status == 404:
+        kind = "other"
     return kind, fields
 
 
@@ -289,7 +297,7 @@ def _finding(
         kind,
         question.answer.param or first.match.rejection.param,
         declared_names(ground, registered),
-        tuple(p for p in first.near if p),
+        tuple(sorted((p for p in first.near if p), key=lambda p: _place_in(text, p))),
         first.match.captured,
     )
     kind, fields = settle(evidence, question, item)

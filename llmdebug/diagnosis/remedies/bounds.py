@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -12,11 +11,13 @@ from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.drop import dropped
 from llmdebug.diagnosis.remedies.example import bounded
 from llmdebug.diagnosis.remedies.proposal import Proposal
-from llmdebug.diagnosis.remedies.values import by_example, shown, wanted, without_element
+from llmdebug.diagnosis.remedies.values import by_example, key_at_fault, shown, wanted, without_element
 from llmdebug.index.python.types import Either, Limited, ListOf, Scalar, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_BLAMED = 3
+MAX_BITS = 1_000
+"""Larger whole numbers are no floats."""
 DECLARED = "It is the nearest value inside the declared bounds."
 ADMITTED = "It is the nearest value that the refusal admits."
 WHOLE = re.compile(r"-?\d{1,18}")
@@ -30,6 +31,9 @@ def brought_in(case: Case) -> list[Proposal]:
     for rank, pointer in enumerate(_blamed(case)):
         weight = 0.92 - 0.12 * rank
         value = case.value(pointer)
+        if key_at_fault(case, pointer):
+            found += dropped(case, pointer, "The refusal names the key, not its value.", weight)
+            continue
         if isinstance(value, int | float) and not isinstance(value, bool):
             found += _numbers(case, pointer, value, weight)
         elif isinstance(value, str | list | dict):
@@ -42,6 +46,16 @@ def brought_in(case: Case) -> list[Proposal]:
         found += by_example(case, pointer, 0.6)
         found += dropped(case, pointer)
     return found
+
+
+def numbers_brought_in(case: Case) -> list[Proposal]:
+    """The blamed numbers alone."""
+    found: list[Proposal] = []
+    for pointer in case.present[:MAX_BLAMED]:
+        value = case.value(pointer)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found += _numbers(case, pointer, value, 0.8)
+    return found[:3]
 
 
 def _blamed(case: Case) -> list[str]:
@@ -59,8 +73,10 @@ def _blamed(case: Case) -> list[str]:
 
 
 def _numbers(case: Case, pointer: str, value: float, weight: float) -> list[Proposal]:
-    if not math.isfinite(value):
+    if not limits.is_finite(value):
         return []
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        value = 2**MAX_BITS if value > 0 else -(2**MAX_BITS)
     kind = wanted(case, pointer)
     whole = is_whole(kind, value)
     text = limits.named_numbers(case.text, case.value(pointers.parent(pointer)))
@@ -116,7 +132,7 @@ def _lengths(case: Case, pointer: str, value: str | list[Any] | dict[str, Any], 
     kind = wanted(case, pointer)
     for bounds in _declared(kind):
         made = bounded(value, bounds)
-        if made != value:
+        if made != value and len(made) < len(value):
             found.append(_cut(case, pointer, made, "declared", weight))
     counted = isinstance(value, list) or OF_TEXTS.search(case.text) is not None
     lengths = limits.candidates(len(value), case.text, True)[:2] if counted else []

@@ -48,7 +48,8 @@ WANTED_BY_WORD: dict[str, Type] = {
     **dict.fromkeys(("dict", "dictionary", "object", "map", "mapping", "struct"), MapOf(Scalar("str"), ANYTHING)),
 }
 _PRESCRIBED = re.compile(
-    r"(?:expected|must be|should be|has to be|needs? to be|of type|to be)\s+(?:either\s+)?(?:an?\s+)?(?:valid\s+)?[`'\"]?([a-z]+\d*)",
+    r"(?:expected|must be|should be|has to be|needs? to be|of type|to be)\s+"
+    r"(?:either\s+)?(?:an?\s+)?(?:valid\s+)?[`'\"]?([a-z]+\d*)",
     re.I,
 )
 

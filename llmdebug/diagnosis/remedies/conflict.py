@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from llmdebug.diagnosis.blame import names_in
-from llmdebug.diagnosis.remedies.bounds import brought_in
+from llmdebug.diagnosis.remedies.bounds import numbers_brought_in
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.drop import dropped, emptied
 from llmdebug.diagnosis.remedies.example import NOT_GIVEN, Examples, default_of, is_flag
@@ -19,12 +19,14 @@ from llmdebug.jsontext import pointer as pointers
 MAX_FIELDS = 5
 _VALUE = r"[`'\"]?(true|false|none|null|enabled|-?\d+(?:\.\d+)?|\"[^\"]{1,40}\"|'[^']{1,40}')"
 _DEMAND = re.compile(
-    rf"[`'\"]?\b([A-Za-z_]\w*)[`'\"]?\s*(?:={{1,2}}|must be(?: set to| equal to)?|needs? to be(?: set to)?|should be(?: set to)?"
+    rf"[`'\"]?\b([A-Za-z_]\w*)[`'\"]?\s*(?:={{1,2}}|must be(?: set to| equal to)?"
+    rf"|needs? to be(?: set to)?|should be(?: set to)?"
     rf"|has to be(?: set to)?|to be(?: set to)?|is(?: set to)?|to)\s*{_VALUE}",
     re.I,
 )
 _MUST_BE_SET = re.compile(
-    r"[`'\"]?\b([A-Za-z_]\w*)[`'\"]?\s+(?:must|should|has to|needs to) be (?:set|provided|given|specified|present|enabled)\b",
+    r"[`'\"]?\b([A-Za-z_]\w*)[`'\"]?\s+(?:must|should|has to|needs to) be "
+    r"(?:set|provided|given|specified|present|enabled)\b",
     re.I,
 )
 _REQUIRES = re.compile(
@@ -46,7 +48,7 @@ def resolved(case: Case) -> list[Proposal]:
             continue
         found += dropped(case, pointer, "The fields exclude or need each other.", 0.7 - 0.05 * rank)
     found += _defaults_off(case)
-    found += [p for p in brought_in(case) if not p.title.startswith("drop")][:3]
+    found += numbers_brought_in(case)
     return found
 
 
@@ -57,7 +59,7 @@ def suspects(case: Case) -> list[str]:
     found += [
         p for key in holder if (p := pointers.join(key)) not in found and in_words(case.text, key) and key != "model"
     ]
-    return found
+    return [pointer for pointer in found if pointer != "/model"] or found
 
 
 def demanded(case: Case) -> list[Proposal]:

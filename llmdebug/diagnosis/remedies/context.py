@@ -60,7 +60,8 @@ def shortened(case: Case) -> list[Proposal]:
         return found
     share = _share(case, pointer, budget, counts)
     found += _older_left_out(case, share)
-    found += [_cut(case, pointer, share, 0.8), _cut(case, pointer, _drastic(case, pointer), 0.75)]
+    long = len(case.value(pointer)) > DRASTIC / 4 if isinstance(case.value(pointer), str) else True
+    found += [_cut(case, pointer, share, 0.8), _cut(case, pointer, _drastic(case, pointer), 0.75)] if long else []
     return [proposal for proposal in found if proposal.bodies[0] != case.body]
 
 

@@ -17,6 +17,9 @@ from llmdebug.diagnosis.remedies.values import QUOTED, quoted, shown
 from llmdebug.http.exchange import header
 
 PLACEHOLDER = "{{secret:API_KEY}}"
+LISTING = re.compile(
+    r"(?:alias\w*|available|served|known|valid|loaded)[^:.\n]{0,40}:\s*\[?([\w./:@\-]+(?:,\s*[\w./:@\-]+)*)", re.I
+)
 SIZE = re.compile(r"(?<![\w.])(\d[\d,_]*)\s*(?:bytes?|B\b)?")
 BUSY = frozenset({408, 409, 425, 429, 502, 503, 504})
 
@@ -91,8 +94,11 @@ def of_served_model(case: Case) -> list[Proposal]:
             body = case.changed(pointer, name)
             found.append(Proposal(f"set {pointer} to {shown(name)}", "The server lists it.", (body,), 0.95, 0.9))
     named = [next(g for g in m.groups() if g) for m in QUOTED.finditer(case.question.answer.text[:4_000])]
+    listing = LISTING.search(case.question.answer.text[:4_000])
+    named += re.split(r"[,\s]+", listing[1]) if listing else []
     for name in dict.fromkeys([*quoted(case.question.answer.text), *named]):
-        if name not in (asked, "model", pointer.rpartition("/")[2]) and isinstance(asked, str):
+        name = name.strip("'\"`[].")
+        if name and name not in (asked, "model", pointer.rpartition("/")[2]) and isinstance(asked, str):
             body = case.changed(pointer, name)
             found.append(Proposal(f"set {pointer} to {shown(name)}", "The refusal names it.", (body,), 0.6, 0.8))
     declared = case.declared(pointer)

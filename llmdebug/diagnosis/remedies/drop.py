@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmdebug.diagnosis.blame import LONG_TEXT
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.example import MESSAGE
 from llmdebug.diagnosis.remedies.names import words
@@ -18,9 +19,17 @@ def dropped(case: Case, pointer: str, why: str = "", odds: float = 0.7) -> list[
     declared = case.declared(pointer)
     if declared is not None and declared.required and declared.field.annotation:
         return []
+    if _is_content(case, pointer):
+        return []
     gone = [pointer, *dependents(case, pointer)]
     told = why or "The server does not need it: its default is taken."
     return [Proposal(f"drop {' and '.join(gone)}", told, (emptied(case.without(*gone), pointer),), odds, 0.4)]
+
+
+def _is_content(case: Case, pointer: str) -> bool:
+    """Whether it is all that the model is asked."""
+    held = [key for key in case.body if key in LONG_TEXT] if isinstance(case.body, dict) else []
+    return held == [pointer[1:]]
 
 
 def dependents(case: Case, pointer: str) -> list[str]:

@@ -36,7 +36,7 @@ class Examples:
                 return self._scalar(scalar, name)
             case OneOf(values):
                 return self._one_of(values, name)
-            case ListOf(Anything()) if "message" in words(name):
+            case ListOf(Anything() | MapOf()) if "message" in words(name):
                 return [dict(MESSAGE)]
             case ListOf(item):
                 return [self.of(item, name, depth + 1)]
@@ -145,7 +145,7 @@ def _inside(value: Any, name: str, bound: object) -> Any:
 
 def _number_inside(value: float, name: str, bound: float) -> float:
     whole = isinstance(value, int)
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return bound
     step = 1 if whole else 0.01
     if name == "ge" and value < bound:

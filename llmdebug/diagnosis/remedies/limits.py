@@ -12,12 +12,14 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER}|-?inf\w*)\s*,\s*({_NUMBER}|\+?inf
 _BETWEEN = re.compile(rf"between\s+(?:\w+\s*=\s*)?({_NUMBER})\s+and\s+(?:\w+\s*=\s*)?({_NUMBER})", re.I)
 _FILLER = r"(?:\s+(?:or equal to|to|than|of|is|the|a|be|allowed|value|limit|maximum|minimum|max|min|number)|[:=(])*\s*"
 _LOW = re.compile(
-    rf"(?P<closed>at least|no less than|not less than|greater than or equal to|>=|minimum|\bmin\b){_FILLER}(?P<a>{_NUMBER})"
+    r"(?P<closed>at least|no less than|not less than|greater than or equal to|>=|minimum|\bmin\b)"
+    rf"{_FILLER}(?P<a>{_NUMBER})"
     rf"|(?P<open>greater than|larger than|more than|above|(?<![<>=])>(?!=)){_FILLER}(?P<b>{_NUMBER})",
     re.I,
 )
 _HIGH = re.compile(
-    r"(?P<closed>at most|no more than|not more than|not exceed|cannot exceed|exceeds?|up to|less than or equal to|<=|maximum|\bmax\b|limit(?:ed)?)"
+    r"(?P<closed>at most|no more than|not more than|not exceed|cannot exceed|exceeds?|up to|less than or equal to|<="
+    r"|maximum|\bmax\b|limit(?:ed)?)"
     rf"(?:\s+\w+){{0,3}}?{_FILLER}(?P<a>{_NUMBER})"
     rf"|(?P<open>less than|smaller than|fewer than|below|(?<![<>=])<(?!=)){_FILLER}(?P<b>{_NUMBER})",
     re.I,
@@ -25,6 +27,8 @@ _HIGH = re.compile(
 _LOOSE = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w]|\.\d)", re.I)
 _SIGN = ((r"non-?negative|not be negative|negative", 0.0, True), (r"positive", 0.0, False))
 MAX_NUMBERS = 24
+VOCABULARY = re.compile(r"vocab", re.I)
+"""Its size is one more than the largest id."""
 
 Range = tuple[float, float, bool, bool]
 """Low, high, and whether each end itself is admitted."""
@@ -35,7 +39,12 @@ def number_of(text: str) -> float:
     text = text.replace(",", "").replace("_", "")
     if "inf" in text.lower():
         return -math.inf if text.startswith("-") else math.inf
-    return float(text)
+    return int(text) if re.fullmatch(r"[-+]?\d{1,30}", text) else float(text)
+
+
+def is_finite(number: float) -> bool:
+    """Also of whole numbers too large for a float."""
+    return isinstance(number, int) or math.isfinite(number)
 
 
 def ranges_in(text: str) -> list[Range]:
@@ -67,14 +76,14 @@ def nearest(value: float, limits: Range, whole: bool) -> float | None:
     if inside(value, limits) or low > high:
         return None
     if value <= low:
-        step = 1.0 if whole else 0.01 if not math.isfinite(high) else min(0.01, (high - low) / 2)
+        step: float = 1 if whole else 0.01 if not is_finite(high) else min(0.01, (high - low) / 2)
         made = low if low_closed else low + step
-        made = float(math.ceil(made)) if whole else made
+        made = math.ceil(made) if whole else made
     else:
-        step = 1.0 if whole else 0.01 if not math.isfinite(low) else min(0.01, (high - low) / 2)
+        step = 1 if whole else 0.01 if not is_finite(low) else min(0.01, (high - low) / 2)
         made = high if high_closed else high - step
-        made = float(math.floor(made)) if whole else made
-    return made if inside(made, limits) and math.isfinite(made) else None
+        made = math.floor(made) if whole else made
+    return made if inside(made, limits) and is_finite(made) else None
 
 
 def candidates(value: float, text: str, whole: bool) -> list[float]:
@@ -91,24 +100,25 @@ def candidates(value: float, text: str, whole: bool) -> list[float]:
 
 def mentioned(value: float, text: str, whole: bool) -> list[float]:
     """The other numbers in a message, in order."""
-    found = [number_of(match[0]) for match in list(_LOOSE.finditer(text[:4_000]))[:MAX_NUMBERS]]
-    fitting = [n for n in found if math.isfinite(n) and n != value and (not whole or n.is_integer())]
+    below = 1 if whole and VOCABULARY.search(text) else 0
+    found = [number_of(match[0]) - below for match in list(_LOOSE.finditer(text[:4_000]))[:MAX_NUMBERS]]
+    fitting = [n for n in found if is_finite(n) and n != value and (not whole or n == int(n))]
     return [as_number(number, whole) for number in dict.fromkeys(fitting)]
 
 
 def _turned(value: float, limits: Range, whole: bool) -> float | None:
     """A message that says what is wrong rather than what is right: the other side of its number."""
     low, high, _, _ = limits
-    if math.isfinite(low) and not math.isfinite(high):
+    if is_finite(low) and not is_finite(high):
         return nearest(value, (-math.inf, low, True, True), whole)
-    if math.isfinite(high) and not math.isfinite(low):
+    if is_finite(high) and not is_finite(low):
         return nearest(value, (high, math.inf, True, True), whole)
     return None
 
 
 def as_number(number: float, whole: bool) -> float:
     """An int where ints are wanted; no 0.30000000000000004."""
-    if whole or (number.is_integer() and abs(number) < 1e15):
+    if whole or isinstance(number, int) or (number.is_integer() and abs(number) < 1e15):
         return int(number)
     return round(number, 6)
 

@@ -7,7 +7,8 @@ from typing import Any
 from llmdebug.diagnosis.blame import names_in
 from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.remedies.case import Case
-from llmdebug.diagnosis.remedies.example import GREETING, NOT_GIVEN, Examples, default_of
+from llmdebug.diagnosis.remedies.example import GREETING, Examples
+from llmdebug.diagnosis.remedies.names import in_words
 from llmdebug.diagnosis.remedies.otherroute import other_routes
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.rename import suitor
@@ -17,6 +18,8 @@ from llmdebug.index.python.types import ANYTHING, Object, OneOf, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_MISSING = 4
+COMMONEST = ("user", "text", "function")
+"""Tags that most requests carry: taken where the other keys do not tell."""
 MAX_HOLDERS = 400
 EMPTY: tuple[Any, ...] = ("", [], {}, None)
 
@@ -24,6 +27,13 @@ EMPTY: tuple[Any, ...] = ("", [], {}, None)
 def filled(case: Case) -> list[Proposal]:
     """For each thing that may be missing: the value that was meant for it, another route, and an example."""
     found: list[Proposal] = []
+    for pointer in case.present[:3]:
+        value = case.value(pointer)
+        if isinstance(value, str) and pointer.endswith("_url"):
+            body = case.changed(pointer, {"url": value})
+            found.append(
+                Proposal(f"send {pointer} as an object with url", "The address stands in an object.", (body,), 0.7, 1.0)
+            )
     for rank, pointer in enumerate(missing(case)):
         weight = 1.0 - 0.12 * rank
         found += [weighed(p, weight) for p in _filled(case, pointer)]
@@ -89,14 +99,18 @@ def _filled(case: Case, pointer: str) -> list[Proposal]:
     if declared is not None:
         found += _meant(case, declared, pointer)
         found += _gathered(case, kind, pointer)
-        default = default_of(declared)
-        if default not in EMPTY and default is not NOT_GIVEN:
-            why = f"{declared.owner} declares {default!r} as its default."
-            found.append(Proposal(f"set {pointer} to its default", why, (case.changed(pointer, default),), 0.7, 0.7))
     for value in examples(case, pointer, kind):
         told = f"{shown(value)} is the smallest value that fits." if declared else f"{name} is asked for."
         body = case.changed(pointer, value)
-        found.append(Proposal(f"add {parent}/{name}: {shown(value)}", told, (body,), 0.75 - 0.05 * len(found), 0.55))
+        found.append(
+            Proposal(
+                f"add {parent}/{name}: {shown(value)}",
+                told,
+                (body,),
+                0.75 - 0.05 * len(found),
+                0.7 if in_words(case.text, name) else 0.55,
+            )
+        )
     return found
 
 
@@ -137,7 +151,7 @@ def _tags(case: Case, pointer: str) -> list[Any]:
                 held = {**holder, name: value}
                 unknown = sum(model.by_key(key) is None for key in holder)
                 rated.append((len(checker.check(Object(model), held)) + unknown, value))
-    rated.sort(key=lambda pair: (pair[0], pair[1] != "user"))
+    rated.sort(key=lambda pair: (pair[0], pair[1] not in COMMONEST))
     return list(dict.fromkeys(value for _, value in rated))
 
 

@@ -25,9 +25,10 @@ MAX_FIELDS = 400
 def renamed(case: Case) -> list[Proposal]:
     """For a refused unknown field: the nearest accepted ones, and dropping it."""
     found: list[Proposal] = []
-    for pointer in case.present[:3]:
+    for pointer in (case.present or case.finding.ignored)[:3]:
         found += nearest_fields(case, pointer)
         found += moved(case, pointer)
+        found += hoisted(case, pointer)
         found += dropped(case, pointer, "No field of this name is taken here.", odds=0.85)
     return found
 
@@ -111,6 +112,22 @@ def moved(case: Case, pointer: str) -> list[Proposal]:
     return found[:2]
 
 
+def hoisted(case: Case, pointer: str) -> list[Proposal]:
+    """An object that nobody takes, whose fields are taken where it stands."""
+    parent, value = pointers.parent(pointer), case.value(pointer)
+    holder = case.value(parent)
+    if not isinstance(value, dict) or not value or not isinstance(holder, dict):
+        return []
+    known = dict(accepted(case, parent))
+    taken = {key: item for key, item in value.items() if key in known and key not in holder}
+    if not taken or len(taken) < len(value):
+        return []
+    rest = {key: item for key, item in holder.items() if parent + pointers.join(key) != pointer}
+    body = pointers.set(case.body, parent, {**rest, **taken})
+    why = f"{', '.join(list(taken)[:4])} are fields here, {pointers.parse(pointer)[-1]} is none."
+    return [Proposal(f"send what is in {pointer} beside it", why, (body,), 0.85, 1.0)]
+
+
 def _field_below(case: Case, key: str, kind: Type, name: str, value: Any) -> str | None:
     """The name under which the object `key` takes a value."""
     if case.ground is None or not is_container(kind):
@@ -155,7 +172,8 @@ def suitor(case: Case, declared: Declared, pointer: str) -> Iterator[tuple[float
             yield 0.6 + 0.4 * alike - (0.3 if _is_plain(kind, value) and alike < 0.3 else 0.0), source, value
             continue
         for made in shapes.of(value, kind)[:1]:
-            if alike >= 0.3 or _says_words(value):
+            written = isinstance(made, str) and not isinstance(value, str) and made[:1] in "[{"
+            if (alike >= 0.3 or _says_words(value)) and not written:
                 yield 0.42 + 0.3 * alike, source, made
 
 

@@ -11,7 +11,7 @@ from llmdebug.diagnosis.remedies.conflict import demanded, suspects
 from llmdebug.diagnosis.remedies.drop import dropped
 from llmdebug.diagnosis.remedies.proposal import Proposal, advice
 from llmdebug.diagnosis.remedies.rename import nearest_fields
-from llmdebug.diagnosis.remedies.values import corrected, part_dropped
+from llmdebug.diagnosis.remedies.values import nearest_values, part_dropped
 from llmdebug.index.python.types import OneOf
 from llmdebug.jsontext import pointer as pointers
 
@@ -33,7 +33,7 @@ def without_feature(case: Case) -> list[Proposal]:
         found += nearest_fields(case, pointer)[:1]
         found += part_dropped(case, pointer, odds)
         found += dropped(case, pointer, "Without it the server can serve the rest.", odds)
-    found += [p for p in corrected(case) if not p.title.startswith("drop")][:3]
+    found += [p for pointer in blamed[:1] for p in nearest_values(case, pointer, 0.6)]
     return found
 
 

@@ -28,7 +28,8 @@ MAX_ELEMENTS = 2_000
 HOLLOW: tuple[Any, ...] = ("", None, [], {})
 QUOTED = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|`([^`\n]{1,60})`")
 ANNOUNCED = re.compile(
-    r"(?:should be|must be|one of|expected(?: tags)?:?|allowed|(?<!not )(?<!un)supported|(?<!in)valid (?:values?|options?)|available|choose)\b",
+    r"(?:should be|must be|one of|expected (?:one of|tags?|values?)|allowed|(?<!not )(?<!un)supported"
+    r"|(?<!in)valid (?:values?|options?)|available|choose)\b",
     re.I,
 )
 LISTED = re.compile(r"(\[[^\[\]]{1,400}\]|\{[^{}:]{1,400}\}|\([^()]{1,400}\))")
@@ -93,7 +94,13 @@ def _shaped_around(case: Case, pointer: str, odds: float) -> list[Proposal]:
 def _kept(pointer: str, value: Any, made: Any) -> float:
     """JSON written into a text is what was meant only where a text holds JSON."""
     written = isinstance(value, dict | list) and isinstance(made, str) and made[:1] in {"{", "["}
+    if _is_ids(value) and isinstance(made, list) and not _is_ids(made):
+        return 0.3
     return 1.0 if not written or HOLDS_JSON.search(pointer) else 0.45
+
+
+def _is_ids(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, int) for item in value[:50])
 
 
 def _told(value: Any, made: Any) -> str:
@@ -127,10 +134,17 @@ def by_example(case: Case, pointer: str, odds: float) -> list[Proposal]:
         if kind != ANYTHING
         else None
     )
-    if value is not None and value != case.value(pointer) and value != default:
+    given = case.value(pointer)
+    other_type = case.finding.kind in {"out_of_range", "bad_value"} and not _is_like(value, given)
+    if value is not None and value != given and value != default and not other_type:
         why = "It is a smallest value of the declared type."
         found.append(Proposal(f"set {pointer} to {shown(value)}", why, (case.changed(pointer, value),), odds, 0.45))
     return found
+
+
+def _is_like(value: Any, given: Any) -> bool:
+    numbers = isinstance(value, int | float) and isinstance(given, int | float)
+    return numbers or isinstance(value, type(given)) or given is None
 
 
 def _container_default(case: Case, pointer: str) -> Any:
@@ -184,10 +198,14 @@ def _without_quoted(value: Any, text: str) -> Any:
 def corrected(case: Case) -> list[Proposal]:
     """For a value that is not admitted: the nearest one that is."""
     found: list[Proposal] = []
-    for rank, pointer in enumerate(case.present[:MAX_BLAMED]):
+    blamed = [pointer for pointer in case.present if pointer != "/model"] or case.present
+    for rank, pointer in enumerate(blamed[:MAX_BLAMED]):
         odds = 0.85 - 0.1 * rank
         value = case.value(pointer)
-        found += _nearest_values(case, pointer, odds)
+        if key_at_fault(case, pointer):
+            found += dropped(case, pointer, "The refusal names the key, not its value.", odds)
+            continue
+        found += nearest_values(case, pointer, odds)
         found += mended_string(case, pointer)
         found += _said_elsewhere(case, pointer, odds - 0.1)
         found += _made_distinct(case, pointer, odds)
@@ -201,6 +219,28 @@ def corrected(case: Case) -> list[Proposal]:
     return found
 
 
+def key_at_fault(case: Case, pointer: str) -> bool:
+    """Whether it is the key of a free-form object that the text names, as an id that is none."""
+    holder, key = case.value(pointers.parent(pointer)), pointers.parse(pointer)[-1]
+    if not isinstance(holder, dict) or case.declared(pointer) is not None or not pointers.parent(pointer):
+        return False
+    spoken = re.search(rf"(?<![\w.]){re.escape(key)}(?![\w])", case.text) is not None
+    return (
+        spoken
+        and (re.fullmatch(r"-?\d+", key) is not None or f"'{key}'" in case.text)
+        and not _spoken_of(case, holder, key)
+    )
+
+
+def _spoken_of(case: Case, holder: dict[str, Any], key: str) -> bool:
+    """Whether the text names the value too."""
+    value = holder[key]
+    return (
+        isinstance(value, int | float | str)
+        and re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", case.text) is not None
+    )
+
+
 def part_dropped(case: Case, pointer: str, odds: float) -> list[Proposal]:
     """A list without the element that holds what is blamed, as a message without a part of it."""
     steps = pointers.parse(pointer)
@@ -208,7 +248,7 @@ def part_dropped(case: Case, pointer: str, odds: float) -> list[Proposal]:
     if len(steps) < 3 or not places:
         return []
     part = pointers.join(*steps[: places[-1] + 1])
-    if not isinstance(case.value(part), dict) or len(places) < 2 and len(case.value(pointers.parent(part))) < 2:
+    if not isinstance(case.value(part), dict) or (len(places) < 2 and len(case.value(pointers.parent(part))) < 2):
         return []
     body = emptied(case.without(part), part)
     return [Proposal(f"drop {part}", "The rest of the list stays.", (body,), odds, 0.5)]
@@ -247,13 +287,14 @@ def _not_empty(case: Case, pointer: str, odds: float) -> list[Proposal]:
     return found
 
 
-def _nearest_values(case: Case, pointer: str, odds: float) -> list[Proposal]:
+def nearest_values(case: Case, pointer: str, odds: float) -> list[Proposal]:
     """The admitted values most like the refused one: declared, or quoted in the text."""
     value = case.value(pointer)
     if isinstance(value, dict | list):
         return []
     admitted = list(dict.fromkeys([*literals(wanted(case, pointer)), *quoted(case.text)]))
-    admitted = [known for known in admitted if known != value and known != pointers.parse(pointer)[-1]]
+    inside = value if isinstance(value, str) else ""
+    admitted = [k for k in admitted if k != pointers.parse(pointer)[-1] and not (isinstance(k, str) and k in inside)]
     ranked = _most_alike(value, admitted)
     declared = default_of(known) if (known := case.declared(pointer)) is not None else NOT_GIVEN
     if declared in ranked:
@@ -333,7 +374,7 @@ def literals(kind: Type) -> list[Any]:
 
 def quoted(text: str) -> list[Any]:
     """Alternatives that a text gives: a printed list, else what stands in quotes after the words that announce it."""
-    text = text[:4_000]
+    text = re.split(r"\b(?:got|received)\b", text[:4_000], maxsplit=1, flags=re.I)[0]
     for match in LISTED.finditer(text):
         values = _printed(match[1])
         if len(values) > 1 and all(isinstance(value, str) for value in values):
