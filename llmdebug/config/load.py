@@ -83,7 +83,7 @@ def _lay_file(
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}{_line_in(str(error))}: {error}.") from None
+        raise ConfigError(f"{path}:{_line_in(str(error), text)}: {error}.") from None
     except RecursionError:
         raise ConfigError(f"{path}: it is nested too deeply.") from None
     for name, value in document.items():
@@ -149,9 +149,10 @@ def _line_of(text: str, key: str, table: str) -> int:
     return 1
 
 
-def _line_in(message: str) -> str:
+def _line_in(message: str, text: str) -> str:
+    """The line that the TOML reader names; the last one for `at end of document`."""
     match = re.search(r"line (\d+)", message)
-    return f":{match[1]}" if match else ""
+    return match[1] if match else str(max(len(text.rstrip().split("\n")), 1))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -132,7 +132,9 @@ class _Example:
         if isinstance(found.get("enum"), list) and found["enum"]:
             return "user" if "user" in found["enum"] else found["enum"][0]
         for key in ("anyOf", "oneOf", "allOf"):
-            options = [o for o in found.get(key) or () if isinstance(o, dict) and o.get("type") != "null"]
+            listed = found.get(key)
+            given = listed if isinstance(listed, list) else ()
+            options = [o for o in given if isinstance(o, dict) and o.get("type") != "null"]
             if options:
                 return self.of(options[0], name, depth + 1)
         return self._typed(found, name, depth)

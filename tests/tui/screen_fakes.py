@@ -214,6 +214,6 @@ async def driven(
 def stream(*texts: str) -> tuple[StreamEvent, ...]:
     """Chat chunks."""
     return tuple(
-        StreamEvent(data='{"choices": [{"index": 0, "delta": {"content": "%s"}}]}' % text, at=0.1 * n)
+        StreamEvent(data=f'{{"choices": [{{"index": 0, "delta": {{"content": "{text}"}}}}]}}', at=0.1 * n)
         for n, text in enumerate(texts)
     )

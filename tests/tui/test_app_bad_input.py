@@ -22,7 +22,7 @@ SIZES = [(40, 10), (20, 5), (80, 24), (120, 40), (200, 60), (10, 3), (300, 12)]
 
 
 def steers(screen: str) -> list[str]:
-    return [letter for letter in screen if ord(letter) < 32 and letter != "\n" or letter in "\x9b\u202e\u200b"]
+    return [letter for letter in screen if (ord(letter) < 32 and letter != "\n") or letter in "\x9b\u202e\u200b"]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -159,7 +159,28 @@ async def test_a_body_too_large_or_binary_is_not_edited_here() -> None:
 async def test_without_any_request() -> None:
     async with driven(FakeSession(), base_url=None) as app:
         await app.shows("Paste a curl command")
-        for key in "s e o v y 1 a u w d z tab z p enter question_mark escape space minus t".split():
+        for key in [
+            "s",
+            "e",
+            "o",
+            "v",
+            "y",
+            "1",
+            "a",
+            "u",
+            "w",
+            "d",
+            "z",
+            "tab",
+            "z",
+            "p",
+            "enter",
+            "question_mark",
+            "escape",
+            "space",
+            "minus",
+            "t",
+        ]:
             await app.press(key)
         assert app.main.worksheet.entries == []
 

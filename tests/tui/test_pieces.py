@@ -6,9 +6,9 @@ import base64
 from pathlib import Path
 
 import pytest
-from screen_fakes import URL, diagnosis, request
 from hypothesis import given
 from hypothesis import strategies as st
+from screen_fakes import URL, diagnosis, request
 
 from llmdebug.http.exchange import Request, StreamEvent
 from llmdebug.tui import clipboard, editor
@@ -21,7 +21,7 @@ from llmdebug.tui.views.streamtext import assistant_turn, stream_text
 
 names = st.from_regex(r"[A-Za-z][A-Za-z0-9-]{0,8}", fullmatch=True)
 header_values = st.from_regex(r"[!-~]([ -~]{0,10}[!-~])?", fullmatch=True)
-bodies = st.text(st.characters(exclude_characters="\r", exclude_categories=("Cs",)), max_size=40)
+bodies = st.text(st.characters(exclude_characters="\r", exclude_categories=["Cs"]), max_size=40)
 
 
 @given(st.lists(st.tuples(names, header_values), max_size=3), bodies, st.sampled_from(["/v1/x", "/a?b=c", "/"]))
@@ -96,8 +96,8 @@ def test_a_stream_is_put_together() -> None:
     chunks = [
         '{"choices": [{"index": 0, "delta": {"role": "assistant", "reasoning_content": "hm"}}]}',
         '{"choices": [{"index": 0, "delta": {"content": "Hel"}}]}',
-        '{"choices": [{"index": 0, "delta": {"content": "lo", "tool_calls": [{"index": 0, "function": {"name": "f"}}]}}]}',
-        '{"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{\\"a\\":1}"}}]}}]}',
+        '{"choices": [{"delta": {"content": "lo", "tool_calls": [{"index": 0, "function": {"name": "f"}}]}}]}',
+        '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{\\"a\\":1}"}}]}}]}',
         '{"error": {"message": "died"}}',
         "not json",
         "[DONE]",

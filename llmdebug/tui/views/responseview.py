@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -79,13 +80,14 @@ class EventRows:
     def row(self, index: int) -> Row:
         event = self._events[index]
         before = self._events[index - 1].at if index else event.at
-        data = clean(event.data[: 4 * self._cells + 2_000])
         kind = (Span(clean(event.event) + " ", "strong"),) if event.event else ()
+        new = gist(event)
+        data = clean(event.data[: 4 * self._cells + 2_000])
         return (
             Span(f"{event.at:>8.3f} ", "number"),
-            Span(f"+{(event.at - before) * 1000:>5.0f} ms ", "dim"),
+            Span(f"+{(event.at - before) * 1000:>5.0f} ms  ", "dim"),
             *kind,
-            *json_row(data),
+            *((*new, Span("  " + data, "dim")) if new else json_row(data)),
         )
 
     def find(self, needle: str, start: int, step: int) -> int | None:
@@ -97,6 +99,36 @@ class EventRows:
             if needle in (data.lower() if fold else data):
                 return index
         return None
+
+
+def gist(event: StreamEvent) -> Row:
+    """What an event adds to the answer; empty where nothing of it is understood."""
+    text = StreamText()
+    text.feed(event)
+    spans: list[Span] = [Span(clean(f"error {error}"), "error") for error in text.errors]
+    for index, said in text.choices.items():
+        if index:
+            spans.append(Span(f"{index}: ", "dim"))
+        if said.role and not said.text:
+            spans.append(Span(clean(said.role) + " ", "key"))
+        if said.reasoning:
+            spans += [Span("reasoning ", "key"), Span(_quoted(said.reasoning), "string")]
+        if said.text:
+            spans.append(Span(_quoted(said.text), "string"))
+        spans += [Span(clean(f"call {call.name}({call.arguments} "), "accent") for call in said.calls.values()]
+        if said.finish:
+            spans.append(Span(clean(f" {said.finish}"), "literal"))
+    if text.usage:
+        spans.append(Span(clean(_usage(text.usage)), "number"))
+    return tuple(spans)
+
+
+def _quoted(text: str) -> str:
+    return clean(msgspec.json.encode(text).decode())
+
+
+def _usage(usage: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in usage.items() if isinstance(value, int))
 
 
 def text_rows(text: StreamText, cells: int) -> Rows:
@@ -119,8 +151,7 @@ def text_rows(text: StreamText, cells: int) -> Rows:
         if said.finish:
             rows.append((Span(f"[{clean(said.finish)}]", "dim"),))
     if text.usage:
-        told = ", ".join(f"{key} {value}" for key, value in text.usage.items() if isinstance(value, int))
-        rows += wrapped([safe(told, "dim")], cells)
+        rows += wrapped([safe(_usage(text.usage), "dim")], cells)
     return FixedRows(rows or [safe("The stream holds no text: see its events with t.", "dim")])
 
 
