@@ -7,11 +7,13 @@ from typing import Any
 
 from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.remedies import limits
+from llmdebug.diagnosis.remedies.admitted import shown
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.drop import dropped
+from llmdebug.diagnosis.remedies.elements import key_at_fault, without_element
 from llmdebug.diagnosis.remedies.example import bounded
 from llmdebug.diagnosis.remedies.proposal import Proposal
-from llmdebug.diagnosis.remedies.values import by_example, key_at_fault, shown, wanted, without_element
+from llmdebug.diagnosis.remedies.values import by_example, wanted
 from llmdebug.index.python.types import Either, Limited, ListOf, Scalar, Type
 from llmdebug.jsontext import pointer as pointers
 

@@ -15,6 +15,7 @@ from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.conflict import resolved
 from llmdebug.diagnosis.remedies.context import overfull, shortened
 from llmdebug.diagnosis.remedies.doors import again, of_served_model, smaller, with_content_type, with_key
+from llmdebug.diagnosis.remedies.elements import without_hollow
 from llmdebug.diagnosis.remedies.malformed import mended
 from llmdebug.diagnosis.remedies.missing import filled, filled_beside
 from llmdebug.diagnosis.remedies.order import ordered
@@ -26,7 +27,7 @@ from llmdebug.diagnosis.remedies.routes import other_method, rerouted
 from llmdebug.diagnosis.remedies.support import split, without_feature
 from llmdebug.diagnosis.remedies.trial import Trial
 from llmdebug.diagnosis.remedies.turns import reordered
-from llmdebug.diagnosis.remedies.values import converted, corrected, without_hollow
+from llmdebug.diagnosis.remedies.values import converted, corrected
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import Problem
 from llmdebug.diagnosis.verdict import Kind, Remedy

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from llmdebug.diagnosis.blame import names_in
+from llmdebug.diagnosis.remedies.admitted import shown
 from llmdebug.diagnosis.remedies.bounds import numbers_brought_in
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.drop import dropped, emptied
@@ -13,7 +14,6 @@ from llmdebug.diagnosis.remedies.example import NOT_GIVEN, Examples, default_of,
 from llmdebug.diagnosis.remedies.names import in_words
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.repair import repaired
-from llmdebug.diagnosis.remedies.values import shown
 from llmdebug.jsontext import pointer as pointers
 
 MAX_FIELDS = 5

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from llmdebug.diagnosis.remedies.admitted import QUOTED, quoted, shown
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.context import cut
 from llmdebug.diagnosis.remedies.drop import dropped
@@ -13,7 +14,6 @@ from llmdebug.diagnosis.remedies.example import NOT_GIVEN, default_of
 from llmdebug.diagnosis.remedies.malformed import JSON_TYPE, from_form
 from llmdebug.diagnosis.remedies.proposal import Proposal, advice
 from llmdebug.diagnosis.remedies.repair import repaired
-from llmdebug.diagnosis.remedies.values import QUOTED, quoted, shown
 from llmdebug.http.exchange import header
 
 PLACEHOLDER = "{{secret:API_KEY}}"

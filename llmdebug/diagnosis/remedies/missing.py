@@ -6,13 +6,13 @@ from typing import Any
 
 from llmdebug.diagnosis.blame import names_in
 from llmdebug.diagnosis.locate import walk
+from llmdebug.diagnosis.remedies.admitted import shown
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.example import GREETING, Examples
 from llmdebug.diagnosis.remedies.names import in_words
 from llmdebug.diagnosis.remedies.otherroute import other_routes
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.rename import suitor
-from llmdebug.diagnosis.remedies.values import shown
 from llmdebug.index.python.models import Declared
 from llmdebug.index.python.types import ANYTHING, Object, OneOf, Type
 from llmdebug.jsontext import pointer as pointers
@@ -99,6 +99,7 @@ def _filled(case: Case, pointer: str) -> list[Proposal]:
     if declared is not None:
         found += _meant(case, declared, pointer)
         found += _gathered(case, kind, pointer)
+    keeps = 0.7 if in_words(case.text, name) else 0.55
     for value in examples(case, pointer, kind):
         told = f"{shown(value)} is the smallest value that fits." if declared else f"{name} is asked for."
         body = case.changed(pointer, value)
@@ -108,7 +109,7 @@ def _filled(case: Case, pointer: str) -> list[Proposal]:
                 told,
                 (body,),
                 0.75 - 0.05 * len(found),
-                0.7 if in_words(case.text, name) else 0.55,
+                keeps,
             )
         )
     return found

@@ -9,9 +9,10 @@ from llmdebug.diagnosis.blame import LONG_TEXT
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.conflict import demanded, suspects
 from llmdebug.diagnosis.remedies.drop import dropped
+from llmdebug.diagnosis.remedies.elements import part_dropped
 from llmdebug.diagnosis.remedies.proposal import Proposal, advice
 from llmdebug.diagnosis.remedies.rename import nearest_fields
-from llmdebug.diagnosis.remedies.values import nearest_values, part_dropped
+from llmdebug.diagnosis.remedies.values import nearest_values
 from llmdebug.index.python.types import OneOf
 from llmdebug.jsontext import pointer as pointers
 

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 from llmdebug.diagnosis.locate import walk
+from llmdebug.diagnosis.remedies.admitted import literals, quoted, shown
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.coerce import Shapes, wanted_by
 from llmdebug.diagnosis.remedies.containers import default_source, taken_below
-from llmdebug.diagnosis.remedies.drop import dropped, emptied
+from llmdebug.diagnosis.remedies.drop import dropped
+from llmdebug.diagnosis.remedies.elements import MAX_ELEMENTS, key_at_fault, part_dropped, without_element
 from llmdebug.diagnosis.remedies.example import NOT_GIVEN, Examples, default_of
 from llmdebug.diagnosis.remedies.malformed import mended_string
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.rename import nearest_fields
-from llmdebug.index.python.types import ANYTHING, Either, Limited, OneOf, Type
+from llmdebug.index.python.types import ANYTHING, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_BLAMED = 3
 HOLDS_JSON = re.compile(r"json|schema|arguments|parameters|kwargs|processor", re.I)
 REFERRING = frozenset({"name", "id", "tool_call_id"})
 REPEATS = re.compile(r"duplicat|repeat|unique|distinct", re.I)
-MAX_ELEMENTS = 2_000
-HOLLOW: tuple[Any, ...] = ("", None, [], {})
-QUOTED = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|`([^`\n]{1,60})`")
-ANNOUNCED = re.compile(
-    r"(?:should be|must be|one of|expected (?:one of|tags?|values?)|allowed|(?<!not )(?<!un)supported"
-    r"|(?<!in)valid (?:values?|options?)|available|choose)\b",
-    re.I,
-)
-LISTED = re.compile(r"(\[[^\[\]]{1,400}\]|\{[^{}:]{1,400}\}|\([^()]{1,400}\))")
 
 
 def converted(case: Case) -> list[Proposal]:
@@ -158,43 +149,6 @@ def _container_default(case: Case, pointer: str) -> Any:
     return value if isinstance(value, str | int | float | bool) else NOT_GIVEN
 
 
-def without_element(case: Case, pointer: str, odds: float) -> list[Proposal]:
-    """The list without a bad element, or the object without a bad entry that the text quotes."""
-    parent, last = pointers.parent(pointer), pointers.parse(pointer)[-1] if pointer else ""
-    holder = case.value(parent) if pointer else None
-    if isinstance(holder, list) and len(holder) > 1 and last.isdigit():
-        body = case.without(pointer)
-        return [Proposal(f"drop {pointer}", "The rest of the list stays.", (body,), odds - 0.1, 0.6)]
-    value = case.value(pointer)
-    if isinstance(value, list | dict) and value:
-        kept = _without_quoted(value, case.text)
-        if kept is not None and kept:
-            why = "The refusal names what was dropped."
-            title = f"drop what is refused from {pointer}"
-            return [Proposal(title, why, (case.changed(pointer, kept),), odds, 0.7)]
-        if kept is not None:
-            return [Proposal(f"drop {pointer}", "Nothing of it is admitted.", (case.without(pointer),), odds, 0.4)]
-    return []
-
-
-def _without_quoted(value: Any, text: str) -> Any:
-    """The container without the entries that a text quotes; numbers beyond a refused one go too."""
-    spoken = set(re.findall(r"[-+]?\w+(?:\.\d+)?", text[:4_000]))
-    if isinstance(value, dict):
-        kept = {key: item for key, item in value.items() if key not in spoken}
-        return kept if len(kept) < len(value) else None
-    numbers = [v for v in value if isinstance(v, int | float) and not isinstance(v, bool)]
-    bad = [v for v in numbers if repr(v) in spoken]
-    if bad and len(numbers) == len(value):
-        high, low = max(bad), min(bad)
-        kept_numbers = [v for v in numbers if (v < high if high > 0 else v > low) and v >= 0]
-        return kept_numbers if len(kept_numbers) < len(value) else None
-    if "" in value or None in value:
-        return [item for item in value if item not in ("", None)]
-    kept_items = [item for item in value if not (isinstance(item, str) and item and item in spoken)]
-    return kept_items if len(kept_items) < len(value) else None
-
-
 def corrected(case: Case) -> list[Proposal]:
     """For a value that is not admitted: the nearest one that is."""
     found: list[Proposal] = []
@@ -216,55 +170,6 @@ def corrected(case: Case) -> list[Proposal]:
         found += by_example(case, pointer, 0.6)
         found += part_dropped(case, pointer, 0.6)
         found += dropped(case, pointer)
-    return found
-
-
-def key_at_fault(case: Case, pointer: str) -> bool:
-    """Whether it is the key of a free-form object that the text names, as an id that is none."""
-    holder, key = case.value(pointers.parent(pointer)), pointers.parse(pointer)[-1]
-    if not isinstance(holder, dict) or case.declared(pointer) is not None or not pointers.parent(pointer):
-        return False
-    spoken = re.search(rf"(?<![\w.]){re.escape(key)}(?![\w])", case.text) is not None
-    return (
-        spoken
-        and (re.fullmatch(r"-?\d+", key) is not None or f"'{key}'" in case.text)
-        and not _spoken_of(case, holder, key)
-    )
-
-
-def _spoken_of(case: Case, holder: dict[str, Any], key: str) -> bool:
-    """Whether the text names the value too."""
-    value = holder[key]
-    return (
-        isinstance(value, int | float | str)
-        and re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", case.text) is not None
-    )
-
-
-def part_dropped(case: Case, pointer: str, odds: float) -> list[Proposal]:
-    """A list without the element that holds what is blamed, as a message without a part of it."""
-    steps = pointers.parse(pointer)
-    places = [i for i, step in enumerate(steps) if step.isdigit()]
-    if len(steps) < 3 or not places:
-        return []
-    part = pointers.join(*steps[: places[-1] + 1])
-    if not isinstance(case.value(part), dict) or (len(places) < 2 and len(case.value(pointers.parent(part))) < 2):
-        return []
-    body = emptied(case.without(part), part)
-    return [Proposal(f"drop {part}", "The rest of the list stays.", (body,), odds, 0.5)]
-
-
-def without_hollow(case: Case) -> list[Proposal]:
-    """Lists of the request without their empty elements, where those are what is complained of."""
-    found = []
-    for pointer in dict.fromkeys([*case.present, *map(pointers.parent, case.present)]):
-        value = case.value(pointer)
-        if isinstance(value, list) and len(value) <= MAX_ELEMENTS:
-            kept = [item for item in value if item not in HOLLOW]
-            if kept and len(kept) < len(value):
-                why = "Its empty elements are left out."
-                body = case.changed(pointer, kept)
-                found.append(Proposal(f"drop the empty elements of {pointer}", why, (body,), 0.8, 0.8))
     return found
 
 
@@ -303,11 +208,13 @@ def nearest_values(case: Case, pointer: str, odds: float) -> list[Proposal]:
     if kind != ANYTHING and case.admits(kind, value) and case.ground is not None:
         odds -= 0.3  # it is one of them already: something else is wrong with it
     fitting = [known for known in ranked if case.admits(kind, known)]
-    return [
-        Proposal(f"set {pointer} to {shown(known)}", "It is one of the admitted values.", (case.changed(pointer, known),),
-                 odds - 0.06 * rank, 0.9 if _is_alike(value, known) else 0.7)
-        for rank, known in enumerate(fitting[:3])
-    ]  # fmt: skip
+    why = "It is one of the admitted values."
+    found = []
+    for rank, known in enumerate(fitting[:3]):
+        keeps = 0.9 if _is_alike(value, known) else 0.7
+        body = case.changed(pointer, known)
+        found.append(Proposal(f"set {pointer} to {shown(known)}", why, (body,), odds - 0.06 * rank, keeps))
+    return found
 
 
 def _said_elsewhere(case: Case, pointer: str, odds: float) -> list[Proposal]:
@@ -358,54 +265,3 @@ def _most_alike(value: Any, admitted: list[Any]) -> list[Any]:
         return -ratio if ratio >= 0.3 else 0.0
 
     return sorted(admitted[:200], key=distance)
-
-
-def literals(kind: Type) -> list[Any]:
-    """The values that a type lists."""
-    match kind:
-        case OneOf(values):
-            return [value for value in values if isinstance(value, str | int | float | bool)]
-        case Limited(inner, _):
-            return literals(inner)
-        case Either(options, _):
-            return [value for option in options for value in literals(option)]
-    return []
-
-
-def quoted(text: str) -> list[Any]:
-    """Alternatives that a text gives: a printed list, else what stands in quotes after the words that announce it."""
-    text = re.split(r"\b(?:got|received)\b", text[:4_000], maxsplit=1, flags=re.I)[0]
-    for match in LISTED.finditer(text):
-        values = _printed(match[1])
-        if len(values) > 1 and all(isinstance(value, str) for value in values):
-            return values
-    announced = ANNOUNCED.search(text)
-    if announced is None:
-        return []
-    start = announced.end()
-    end = re.search(r"\b(?:got|but|received|not)\b", text[start:])
-    part = text[start : start + end.start()] if end else text[start:]
-    return [next(group for group in match.groups() if group) for match in QUOTED.finditer(part)][:20]
-
-
-def _printed(source: str) -> list[Any]:
-    for read in (json.loads, ast.literal_eval):
-        try:
-            value = read(source)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            continue
-        if isinstance(value, list | tuple | set):
-            return sorted(value, key=str) if isinstance(value, set) else list(value)
-    bare = [part.strip().strip("`'\"") for part in source[1:-1].split(",")]
-    return (
-        bare if len(bare) > 1 and all(re.fullmatch(r"[\w.\-]+", part) and not part.isdigit() for part in bare) else []
-    )
-
-
-def shown(value: Any) -> str:
-    """A value in a title: short."""
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
