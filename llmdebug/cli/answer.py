@@ -67,11 +67,11 @@ def status_line(exchange: Exchange) -> str:
     return " · ".join(parts)
 
 
-def request_text(request: Request) -> str:
-    """The request as it goes over the wire, for reading."""
+def request_text(request: Request, most: int | None = None) -> str:
+    """The request as it goes over the wire, for reading; of its body the first `most` bytes."""
     lines = [f"{request.method} {request.url}", *(f"{name}: {value}" for name, value in request.headers)]
-    body = request.body[:MAX_SHOWN].decode("utf-8", "replace")
-    if len(request.body) > MAX_SHOWN:
+    body = request.body[:most].decode("utf-8", "replace")
+    if most is not None and len(request.body) > most:
         body += f"… ({len(request.body):,} bytes in all)"
     return "\n".join(lines) + (f"\n\n{body}" if body else "")
 

@@ -31,12 +31,10 @@ def read_request(
     """
     path, name = split_selector(reference)
     file = _opened(path)
-    given = dict.fromkeys(BASE_URL_VARIABLES, base_url) if base_url else {}
-    if not base_url and default_base_url:
-        defined = {definition.name for definition in file.definitions}
-        given = {name: default_base_url for name in BASE_URL_VARIABLES if name not in defined}
-    values = {key: value for key, value in given.items() if value is not None}
-    file = msgspec.structs.replace(file, base_url=base_url or default_base_url, given={**values, **variables})
+    base = base_url or default_base_url
+    kept = set() if base_url else {definition.name for definition in file.definitions}
+    given = {variable: base for variable in BASE_URL_VARIABLES if base and variable not in kept}
+    file = msgspec.structs.replace(file, base_url=base, given={**given, **variables})
     if name is None and len(file) > 1:
         raise FormatError(path, f"It holds {len(file)} requests, name one of them: {path}#NAME ({_names(file)}).")
     request = file.request(name)

@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 
-from llmdebug.cli.answer import print_body, print_event, request_text, status_line
+from llmdebug.cli.answer import MAX_SHOWN, print_body, print_event, request_text, status_line
 from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.session import SentExchange, Session
 from llmdebug.http.exchange import Exchange, StreamEvent, header
@@ -35,7 +35,7 @@ class Printer:
         exchange = self.shown(sent.exchange)
         request, response, failure = exchange.request, exchange.response, exchange.failure
         if response is None:
-            tell(request_text(request))
+            tell(request_text(request, MAX_SHOWN))
         else:
             tell(f"{request.method} {request.url}\n{status_line(exchange)}")
             if 300 <= response.status < 400:

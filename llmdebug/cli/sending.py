@@ -14,15 +14,24 @@ from llmdebug.cli.json_line import print_json
 from llmdebug.cli.printer import Printer
 from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
-from llmdebug.cli.talk import say, tell
+from llmdebug.cli.talk import say, tell_shown
 from llmdebug.debugger.outcome import Outcome, outcome
+from llmdebug.debugger.visible import visible
 from llmdebug.http.exchange import Exchange, Request
 
-EXIT_CODES: dict[Outcome, ExitCode] = {
+_CODES: dict[Outcome, ExitCode] = {
     "answered": ExitCode.OK,
     "refused": ExitCode.REFUSED,
     "no_answer": ExitCode.NO_ANSWER,
 }
+_UNSENT = frozenset({"bad_url", "bad_request"})
+
+
+def exit_code(exchange: Exchange, ended: Outcome) -> ExitCode:
+    """A request that never reached the wire is its author's mistake, not a missing answer."""
+    if exchange.failure is not None and exchange.failure.kind in _UNSENT:
+        return ExitCode.USAGE
+    return _CODES[ended]
 
 
 def send(
@@ -57,7 +66,8 @@ def _print_request(request: Request, connection: Connection, *, as_json: bool, s
     if as_json:
         print_json(request_json(shown))
     else:
-        print(request_text(shown))
+        text = request_text(shown)
+        print(visible(text) if sys.stdout.isatty() else text)
     return ExitCode.OK
 
 
@@ -74,6 +84,6 @@ async def _send(request: Request, connection: Connection, *, diagnose: bool, as_
         if as_json:
             print_json(exchange_json(printer.shown(sent.exchange), ended, id_=sent.id, diagnosis=diagnosis))
         elif diagnosis is not None:
-            tell("\n" + report(diagnosis, sys.stderr).rstrip("\n"))
+            tell_shown("\n" + report(diagnosis, sys.stderr).rstrip("\n"))
         printer.warnings()
-    return EXIT_CODES[ended]
+    return exit_code(sent.exchange, ended)

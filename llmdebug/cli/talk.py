@@ -13,9 +13,14 @@ def say(message: str) -> None:
     tell(f"llmdebug: {message}")
 
 
-def tell(line: str) -> None:
-    """A line of talk, after the data that came before it; silent where nobody can hear it."""
+def tell(text: str) -> None:
+    """Lines of talk, untrusted text in them or not."""
+    tell_shown(visible(text))
+
+
+def tell_shown(text: str) -> None:
+    """Lines that are safe to show already, after the data that came before; silent where nobody can hear it."""
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):
-        print(visible(line), file=sys.stderr, flush=True)
+        print(text, file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from llmdebug.cli.json_line import print_json
 from llmdebug.cli.printer import Printer
 from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
-from llmdebug.cli.sending import EXIT_CODES, read_and_warn
+from llmdebug.cli.sending import exit_code, read_and_warn
 from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial, Verdict
@@ -88,7 +88,7 @@ def _not_refused(sent: SentExchange, ended: Outcome, n: int, printer: Printer, *
     if as_json:
         print_json(TrialJson(verdict=None, remedy=n, refused=exchange_json(printer.shown(sent.exchange), ended)))
     printer.warnings()
-    return EXIT_CODES[ended]
+    return exit_code(sent.exchange, ended)
 
 
 def _trial_json(

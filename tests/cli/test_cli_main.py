@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
@@ -20,6 +21,7 @@ import llmdebug
 from llmdebug.cli.exit_codes import EPILOG, ExitCode
 from llmdebug.cli.main import COMMANDS
 from llmdebug.cli.plain import run_plain, taken_apart
+from llmdebug.demo.server import REQUESTS, DemoServer
 
 README = (Path(llmdebug.__file__).parent.parent / "README.md").read_text()
 
@@ -148,24 +150,36 @@ async def test_the_founding_story(words: list[str]) -> None:
     assert re.search(r"→ 400 Bad Request.*▶     prompt: str.*Remedy 1:.*→ 200 OK.*Confirmed", shown, re.DOTALL)
 
 
-def test_colours_are_for_terminals_alone(tmp_path: Path) -> None:
-    """On a terminal that wants no colour there is none either."""
-    answer = tmp_path / "answer.txt"
-    answer.write_text('{"detail": "no"}')
-    shown = {}
-    for name, value in {"TERM": "xterm-256color", "NO_COLOR": "1"}.items():
-        ours, theirs = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm-256color", name: value}
-        if name != "NO_COLOR":
-            environment.pop("NO_COLOR", None)
-        line = [sys.executable, "-m", "llmdebug", "diagnose", str(answer)]
-        process = subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+def on_a_terminal(*words: str, **environment: str) -> str:
+    """What a person sees of a command."""
+    ours, theirs = pty.openpty()
+    known = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    line = [sys.executable, "-m", "llmdebug", *words]
+    variables = {**known, "TERM": "xterm-256color", **environment}
+    with subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs, env=variables):
         os.close(theirs)
-        process.wait(30)
-        shown[name] = os.read(ours, 100_000)
-        os.close(ours)
-    assert b"\x1b[" in shown["TERM"]
-    assert b"\x1b[" not in shown["NO_COLOR"]
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux tells the end of a terminal so
+            while piece := os.read(ours, 65536):
+                shown += piece
+    os.close(ours)
+    return shown.decode()
+
+
+def test_a_terminal_gets_colours_unless_it_wants_none(nanoserve: DemoServer) -> None:
+    words = ["send", f"{REQUESTS}#prompt-token-ids", "--url", nanoserve.base_url, "--source", str(nanoserve.source)]
+    coloured = on_a_terminal(*words)
+    assert "\x1b[31mblamed\x1b[0m" in coloured
+    assert '  "error": {' in coloured
+    for plain in (on_a_terminal(*words, NO_COLOR="1"), on_a_terminal(*words, TERM="dumb")):
+        assert "blamed  /prompt" in plain
+        assert "\x1b[3" not in plain
+
+
+def test_a_terminal_is_not_steered(tmp_path: Path) -> None:
+    file = tmp_path / "r.http"
+    file.write_text('POST http://h/\nX-Title: a\n\n{"text": "\x1b]0;gotcha\x07"}')
+    assert "␛]0;gotcha␇" in on_a_terminal("send", str(file), "--dry-run")
 
 
 @pytest.mark.parametrize(

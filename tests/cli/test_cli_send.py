@@ -278,7 +278,7 @@ async def test_bad_command_lines_are_one_clear_sentence(
 
 async def test_a_url_that_leads_nowhere(file: str) -> None:
     done = await run("send", file, "--url", "ftp://h")
-    assert done.code == 3
+    assert done.code == 2
     assert done.says("no http:// or https:// address")
 
 
