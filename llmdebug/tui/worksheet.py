@@ -61,7 +61,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        return self.request.name or f"{self.request.method} {_path(self.request.url)}"
+        return self.request.name or f"{self.request.method} {path_of(self.request.url)}"
 
     @property
     def is_stale(self) -> bool:
@@ -84,7 +84,8 @@ def same_request(one: Request, other: Request) -> bool:
     return (one.method, one.url, one.headers, one.body) == (other.method, other.url, other.headers, other.body)
 
 
-def _path(url: str) -> str:
+def path_of(url: str) -> str:
+    """A URL's path, without its query."""
     rest = url.partition("://")[2] or url
     return "/" + rest.partition("/")[2].partition("?")[0]
 

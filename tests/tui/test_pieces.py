@@ -50,8 +50,9 @@ def test_urls_are_shown_short_where_the_server_is_known() -> None:
 def test_marks_stand_at_the_fields() -> None:
     body = editable_body(request().body)
     assert body is not None
-    assert marks_of(body, diagnosis()) == {0: "✗", 2: "?"}
-    assert marks_of("{broken", diagnosis()) == {}
+    assert marks_of(body, diagnosis(), request().body) == {0: "✗", 2: "?"}
+    assert marks_of("{broken", diagnosis(), request().body) == {}
+    assert marks_of('{"prompt": "x"}', diagnosis(), request().body) == {}, "what was changed is not marked"
     assert body_line(f"POST /\nA: b\n\n{body}") == 4
 
 

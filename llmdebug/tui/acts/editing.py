@@ -20,7 +20,7 @@ from llmdebug.tui.requesttext import (
     parse_request,
     request_text,
 )
-from llmdebug.tui.views.requestview import editable_body, marks_of, problem_of
+from llmdebug.tui.views.requestview import editable_body, is_json, marks_of, problem_of
 from llmdebug.tui.views.responseview import size
 from llmdebug.tui.views.streamtext import assistant_turn
 from llmdebug.tui.worksheet import Entry
@@ -58,7 +58,7 @@ def _open(screen: MainScreen, line: int | None) -> None:
         key for command in screen.keymap.in_context("editor") for key in screen.keymap.keys[command.name]
     )
     head_lines = head_text(entry.request, screen.base_url).count("\n")
-    editor.set_marks({head_lines + at: mark for at, mark in marks_of(body, entry.diagnosis).items()})
+    editor.set_marks(_marks(entry, body, head_lines))
     screen.activate("request")
     screen.editor = editor
     screen.edit_base = entry.request
@@ -68,6 +68,13 @@ def _open(screen: MainScreen, line: int | None) -> None:
     editor.move_cursor((min(row, editor.document.line_count - 1), 0))
     editor.focus()
     screen.request.refresh_title()
+
+
+def _marks(entry: Entry, body: str, starts: int) -> dict[int, str]:
+    """Marks by line of the whole text, whose body starts at a line."""
+    if entry.diagnosis is None or entry.sent is None or entry.settled == "confirmed":
+        return {}
+    return {starts + at: mark for at, mark in marks_of(body, entry.diagnosis, entry.sent.body).items()}
 
 
 def typed_request(screen: MainScreen) -> Request | None:
@@ -103,7 +110,7 @@ def check(screen: MainScreen) -> None:
     text = editor.text
     try:
         request = parse_request(text, base, screen.base_url)
-        problem = problem_of(request.body) if request.body.lstrip()[:1] in (b"{", b"[") else ""
+        problem = problem_of(request.body) if is_json(request) else ""
     except RequestTextError as error:
         problem = f"line {error.line}: {error}"
     screen.request.problem = problem
@@ -113,7 +120,7 @@ def check(screen: MainScreen) -> None:
     if entry is not None and entry.diagnosis is not None:
         start = body_line(text) - 1
         body = text.partition("\n\n")[2]
-        editor.set_marks({start + at: mark for at, mark in marks_of(body, entry.diagnosis).items()})
+        editor.set_marks(_marks(entry, body, start))
 
 
 def closed(screen: MainScreen) -> bool:

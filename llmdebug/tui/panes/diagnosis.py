@@ -12,6 +12,8 @@ from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
 from llmdebug.tui.worksheet import Entry
 
 REMEDY_LINES = 3
+TIGHT = 10
+"""Below so many rows only the nearest lines of source are shown."""
 
 
 class DiagnosisPane(LinePane):
@@ -42,7 +44,9 @@ class DiagnosisPane(LinePane):
             return (Span("Diagnosis"),), (Span(entry.diagnosing, "warning"),)
         assert entry.diagnosis is not None
         told: list[Span] = [Span("Diagnosis"), Span(f"  {entry.diagnosis.kind}", "strong")]
-        if entry.is_stale:
+        if entry.settled == "confirmed":
+            told.append(Span(", confirmed", "ok"))
+        elif entry.is_stale:
             told.append(Span("  of an older edit", "warning"))
         view = "verdict [trail]" if self.trail else "[verdict] trail"
         return tuple(told), (Span(view),)
@@ -55,7 +59,7 @@ class DiagnosisPane(LinePane):
             return FixedRows(wrapped(self._before(entry), cells, 2))
         if self.trail:
             return FixedRows(trail_rows(diagnosis, cells))
-        shown = verdict_rows(diagnosis, cells, self._settled(entry))
+        shown = verdict_rows(diagnosis, cells, self._settled(entry), tight=self.height_of_rows < TIGHT)
         self.targets = shown.targets
         rows = shown.rows
         if not self.linked:
@@ -85,7 +89,7 @@ class DiagnosisPane(LinePane):
 
     def make_pinned(self, cells: int) -> tuple[Row, ...]:
         entry = self.entry
-        if entry is None or entry.diagnosis is None:
+        if entry is None or entry.diagnosis is None or entry.settled == "confirmed":
             return ()
         return remedy_bar(entry.diagnosis, cells, REMEDY_LINES if self.size.height > 8 else 1)
 

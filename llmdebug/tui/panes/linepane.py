@@ -116,11 +116,7 @@ class LinePane(Widget):
 
     def on_resize(self, event: events.Resize) -> None:
         event.stop()
-        if self._made_for != self.cells or self.make_pinned(self.cells) != self.pinned:
-            self.rebuild()
-        else:
-            self._hold_in_range()
-            self.refresh()
+        self.rebuild()
 
     def set_active(self, active: bool) -> None:
         """Shown by the title's colour, and by the cursor's line."""
@@ -171,7 +167,7 @@ class LinePane(Widget):
     def place(self) -> str:
         """Where the visible rows lie, when not all are visible."""
         count, height = len(self.rows), self.height_of_rows
-        if count <= height:
+        if height <= 0 or count <= height:
             return ""
         return f"{(self.cursor if self.has_cursor else self.top) + 1:,}/{count:,}"
 

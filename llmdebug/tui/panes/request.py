@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.tui.panes.linepane import LinePane
 from llmdebug.tui.theme import Theme
 from llmdebug.tui.views.body import BodyDocument
-from llmdebug.tui.views.requestview import RequestRows, editable_body, marks_of, problem_of
-from llmdebug.tui.views.rows import NO_ROWS, FixedRows, Row, Rows, Span, safe, wrapped
+from llmdebug.tui.views.requestview import RequestRows, editable_body, is_json, marks_of, problem_of
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
 from llmdebug.tui.worksheet import Entry
 
 FIRST_STEPS = (
@@ -37,7 +36,7 @@ class RequestPane(LinePane):
         if body is not self._read:
             self._read = body
             self.document = BodyDocument(body)
-            self.problem = problem_of(body) if body.lstrip()[:1] in (b"{", b"[") else ""
+            self.problem = problem_of(body) if entry is not None and is_json(entry.request) else ""
         self.rebuild(home=home)
 
     def heading(self, cells: int) -> tuple[Row, Row]:
@@ -65,15 +64,13 @@ class RequestPane(LinePane):
         return tuple(wrapped([(Span("✗ ", "error"), *safe(self.problem, "error"))], cells, 2)[:3])
 
     def _marks(self, entry: Entry) -> dict[int, str]:
-        diagnosis: Diagnosis | None = entry.diagnosis
-        text = editable_body(entry.request.body) if diagnosis is not None else None
-        return marks_of(text, diagnosis) if text is not None else {}
+        if entry.diagnosis is None or entry.settled == "confirmed" or entry.sent is None:
+            return {}
+        text = editable_body(entry.request.body)
+        return marks_of(text, entry.diagnosis, entry.sent.body) if text is not None else {}
 
     @property
     def body_line(self) -> int | None:
         """The body's line under the cursor, from 0."""
         rows = self.rows
         return rows.body_line(self.cursor) if isinstance(rows, RequestRows) and len(rows) else None
-
-
-__all__ = ["FIRST_STEPS", "NO_ROWS", "RequestPane"]

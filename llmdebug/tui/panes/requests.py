@@ -10,7 +10,7 @@ from llmdebug.tui.theme import Theme
 from llmdebug.tui.views.responseview import duration
 from llmdebug.tui.views.rows import Row, Rows, Span
 from llmdebug.tui.views.safetext import clean, shorten, width
-from llmdebug.tui.worksheet import Entry, Worksheet
+from llmdebug.tui.worksheet import Entry, Worksheet, path_of
 
 _ROLES = {"answered": "ok", "refused": "error", "no_answer": "error", "waiting": "warning", "new": "dim"}
 
@@ -49,9 +49,12 @@ class EntryRows:
             Span(changed, "warning"),
             Span(name, "strong" if here == "▸" else "text"),
         )
-        if self._cells < 40 or not took:
+        if self._cells < 40:
             return row
-        return (*row, Span(" " * max(room - width(name), 0) + took, "dim"))
+        line = f"{entry.request.method} {path_of(entry.request.url)}" if self._cells >= 60 else ""
+        beside = f"  {shorten(clean(line), room - width(name) - 4)}" if room - width(name) > 20 else ""
+        filler = " " * max(room - width(name) - width(beside), 0)
+        return (*row, Span(f"{beside}{filler}{took}", "dim"))
 
     def find(self, needle: str, start: int, step: int) -> int | None:
         count = len(self)

@@ -71,7 +71,7 @@ class ResponsePane(LinePane):
             return (Span(f"waiting {responseview.duration(entry.waited)}", "warning"),), (Span("x cancels", "dim"),)
         if entry.exchange is None:
             return (Span("Response"),), ()
-        left = responseview.status_spans(entry.exchange)
+        left = responseview.status_spans(entry.exchange, brief=entry.is_stale)
         if entry.is_stale:
             left = (Span("older edit: ", "warning"), *left)
         room = cells - sum(width(span.text) for span in left) - 2

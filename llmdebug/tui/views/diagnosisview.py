@@ -13,6 +13,10 @@ from llmdebug.tui.views.safetext import clean, shorten, width
 
 _EXCERPT = re.compile(r"\s*(\d+) ([▶│]) ?(.*)")
 
+MOST_AROUND = 12
+MOST_MARKED = 6
+"""Of a refusal that spans more lines, the first so many."""
+
 SAID: dict[str, str] = {"experiment": "tried", "for": "for", "against": "against"}
 
 
@@ -38,8 +42,8 @@ def places(diagnosis: Diagnosis) -> tuple[Site, ...]:
     return (*diagnosis.sites, *diagnosis.related)
 
 
-def verdict_rows(diagnosis: Diagnosis, cells: int, settled: Row = ()) -> DiagnosisRows:
-    """The whole diagnosis, what matters most first."""
+def verdict_rows(diagnosis: Diagnosis, cells: int, settled: Row = (), *, tight: bool = False) -> DiagnosisRows:
+    """The whole diagnosis, what matters most first; `tight` shows one line of source around the marked one."""
     rows: list[Row] = []
     targets: dict[int, Target] = {}
     if settled:
@@ -49,7 +53,7 @@ def verdict_rows(diagnosis: Diagnosis, cells: int, settled: Row = ()) -> Diagnos
     for number, site in enumerate(diagnosis.sites):
         start = len(rows)
         rows += wrap(site_row(site, claim=True), cells, 4)
-        rows += excerpt_rows(site.excerpt, cells, brief=number > 0)
+        rows += excerpt_rows(site.excerpt, cells, around=0 if number else 1 if tight else MOST_AROUND)
         targets |= {at: Target("site", number) for at in range(start, len(rows))}
         for why in site.why:
             rows += wrap((Span("    · ", "dim"), Span(clean(why), "dim")), cells, 6)
@@ -79,11 +83,13 @@ def site_row(site: Site, *, claim: bool) -> Row:
     )
 
 
-def excerpt_rows(excerpt: str, cells: int, *, brief: bool = False) -> list[Row]:
-    """Source lines, the refusing one marked; `brief` gives only that one and no more than three."""
+def excerpt_rows(excerpt: str, cells: int, *, around: int = MOST_AROUND) -> list[Row]:
+    """Source lines, the refusing ones marked, and at most `around` lines on either side of them."""
     parsed = [match for line in excerpt.split("\n") if (match := _EXCERPT.fullmatch(line))]
-    if brief:
-        parsed = [match for match in parsed if match[2] == "▶"][:3]
+    marked = [place for place, match in enumerate(parsed) if match[2] == "▶"]
+    if marked:
+        last = min(marked[-1], marked[0] + MOST_MARKED - 1)
+        parsed = parsed[max(marked[0] - around, 0) : last + around + 1]
     common = min((len(m[3]) - len(m[3].lstrip()) for m in parsed if m[3].strip()), default=0)
     digits = max((len(m[1]) for m in parsed), default=0)
     rows: list[Row] = []

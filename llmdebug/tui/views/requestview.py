@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llmdebug.diagnosis.verdict import Diagnosis
-from llmdebug.http.exchange import Request
-from llmdebug.jsontext.parse import JsonError, line_and_column, parse_json
-from llmdebug.jsontext.pointer import PointerError, parent
+from llmdebug.http.exchange import Request, header
+from llmdebug.jsontext.parse import JsonDocument, JsonError, line_and_column, parse_json
+from llmdebug.jsontext.patch import same
+from llmdebug.jsontext.pointer import PointerError, get, has, parent
 from llmdebug.tui.requesttext import MAX_EDITED_BYTES, shown_url
 from llmdebug.tui.views.body import BodyDocument, formatted_json
 from llmdebug.tui.views.highlight import header_row
@@ -17,6 +18,7 @@ from llmdebug.tui.views.safetext import clean
 BLAMED, IGNORED = "✗", "?"
 MARKED_BYTES = 1_000_000
 """In larger bodies no line is marked."""
+MOST_MARKS = 100
 
 
 def editable_body(body: bytes) -> str | None:
@@ -33,25 +35,45 @@ def editable_body(body: bytes) -> str | None:
     return None if "\x00" in text else text
 
 
-def marks_of(text: str, diagnosis: Diagnosis | None) -> dict[int, str]:
-    """Line of a body's text, from 0, to its mark; a missing field marks the object that lacks it."""
+def marks_of(text: str, diagnosis: Diagnosis | None, refused: bytes) -> dict[int, str]:
+    """Line of a body's text, from 0, to its mark; a missing field marks the object that lacks it.
+
+    What differs from the `refused` body is not marked any more: it may be right now.
+    """
     if diagnosis is None or len(text) > MARKED_BYTES or not (diagnosis.fields or diagnosis.ignored):
         return {}
     try:
-        document = parse_json(text)
+        document, before = parse_json(text), parse_json(refused)
     except JsonError:
         return {}
-    marks: dict[int, str] = {}
     wanted = [(pointer, IGNORED) for pointer in diagnosis.ignored]
     wanted += [(field.pointer, BLAMED) for field in diagnosis.fields if field.place == "body"]
-    for pointer, mark in wanted[:100]:
-        try:
-            span = document.span(pointer) or document.span(parent(pointer))
-        except PointerError:
-            continue
-        if span is not None:
-            marks[line_and_column(text, span.key_start)[0] - 1] = mark
+    marks: dict[int, str] = {}
+    for pointer, mark in wanted[:MOST_MARKS]:
+        line = _line_of(document, before, pointer)
+        if line is not None:
+            marks[line] = mark
     return marks
+
+
+def _line_of(document: JsonDocument, before: JsonDocument, pointer: str) -> int | None:
+    """The line of what stands at a pointer, or of the object that lacks it; None where it has changed."""
+    absent = object()
+    try:
+        now = get(document.value, pointer) if has(document.value, pointer) else absent
+        then = get(before.value, pointer) if has(before.value, pointer) else absent
+        if (now is absent) != (then is absent) or (now is not absent and not same(now, then)):
+            return None
+        span = document.span(pointer if now is not absent else parent(pointer))
+    except PointerError:
+        return None
+    return None if span is None else line_and_column(document.text, span.key_start)[0] - 1
+
+
+def is_json(request: Request) -> bool:
+    """Whether a request's body is meant as JSON."""
+    named = (header(request.headers, "Content-Type") or "").lower()
+    return "json" in named or (not named and request.body.lstrip()[:1] in (b"{", b"["))
 
 
 def problem_of(body: bytes) -> str:

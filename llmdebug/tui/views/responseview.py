@@ -23,13 +23,14 @@ def views_of(response: Response, text: StreamText | None) -> tuple[str, ...]:
     return ("body", "text", "raw", "headers") if text is not None else ("body", "raw", "headers")
 
 
-def status_spans(exchange: Exchange) -> Row:
-    """Status, time and size."""
+def status_spans(exchange: Exchange, *, brief: bool = False) -> Row:
+    """Status, time and size; `brief` leaves the reason out."""
     response, timing = exchange.response, exchange.timing
     if response is None:
         return (Span("no answer", "error"),)
     role = "ok" if response.status < 300 else "warning" if response.status < 400 else "error"
-    spans = [Span(clean(f"{response.status} {response.reason}".rstrip()), role)]
+    reason = "" if brief else f" {response.reason}"
+    spans = [Span(clean(f"{response.status}{reason}".rstrip()), role)]
     if timing is not None and timing.end is not None:
         spans.append(Span(f" · {duration(timing.end)}"))
     spans.append(Span(f" · {size(len(response.body))}"))
