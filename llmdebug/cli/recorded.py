@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from io import BufferedReader
+from typing import Any, cast
 
 import msgspec
 
@@ -45,9 +46,10 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
 
 def _stdin() -> bytes:
     """Piece by piece: one large read would not notice a Ctrl-C that comes while it copies."""
+    stdin = cast(BufferedReader, sys.stdin.buffer)
     pieces = []
     left = MAX_HAR_BYTES
-    while left > 0 and (piece := sys.stdin.buffer.read1(min(left, _PIECE))):
+    while left > 0 and (piece := stdin.read1(min(left, _PIECE))):
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)
