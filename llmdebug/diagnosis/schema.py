@@ -213,6 +213,22 @@ class Checker:
         return (tags, int(at_root), len(problems), -first)
 
 
+def is_told(kind: Type, depth: int = 0) -> bool:
+    """Whether the tree tells a type to its ends, nothing in it left open."""
+    match kind:
+        case Anything():
+            return False
+        case Limited(inner, _) | ListOf(inner):
+            return is_told(inner, depth + 1)
+        case MapOf(key, value):
+            return is_told(key, depth + 1) and is_told(value, depth + 1)
+        case Either(options, _) | TupleOf(options):
+            return all(is_told(option, depth + 1) for option in options)
+        case Object():
+            return False
+    return True
+
+
 def early_validators(model: Model) -> tuple[bool, frozenset[str]]:
     """Whether a validator sees the whole raw input first, and the fields that one sees first."""
     whole = False

@@ -7,10 +7,10 @@ from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.fold import fold
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_schema
-from llmdebug.diagnosis.locate import Declaration, Located, declarations, located
+from llmdebug.diagnosis.locate import ABSENT, Declaration, Located, declarations, has_pointer, located, value_at
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
-from llmdebug.diagnosis.schema import Problem
+from llmdebug.diagnosis.schema import Problem, early_validators, is_told
 from llmdebug.diagnosis.verdict import Kind
 from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.types import Object, Type
@@ -40,7 +40,13 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
         finding.confidence = 0.3
         return finding
     chain = declarations(ground.checker, root, item.pointer, question.body, item.markers)
-    if chain:
+    if chain and _is_contradicted(ground, chain, item, question):
+        finding.related = _spots(chain, item)
+        finding.notes = [
+            f"the linked tree takes this value at {item.pointer or 'the body'}: what runs is another version or another server"
+        ]
+        finding.confidence = 0.2
+    elif chain:
         finding.spots = _spots(chain, item)
         finding.confidence = 0.95
     elif isinstance(root, Object) and not item.pointer:
@@ -58,6 +64,22 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
         ]
         finding.confidence = 0.6
     return finding
+
+
+def _is_contradicted(ground: Ground, chain: list[Declaration], item: Located, question: Question) -> bool:
+    """Whether the declaration in this tree admits what the answer refuses."""
+    top, last = chain[0], chain[-1]
+    whole, single = early_validators(top.model)
+    if whole or top.declared.field.name in single or item.of_union:
+        return False
+    if item.complaint.type in ABSENT:
+        reached = last.depth == item.pointer.count("/")
+        return reached and not ground.checker.is_required(last.model, last.declared)
+    if not has_pointer(question.body, item.pointer) or "trict" in last.declared.field.annotation:
+        return False
+    pointer = "/".join(item.pointer.split("/")[: top.depth + 1])
+    kind = ground.checker.field_type(top.declared)
+    return is_told(kind) and not ground.checker.check(kind, value_at(question.body, pointer))
 
 
 def _root(ground: Ground, inputs: Inputs, item: Located) -> Type | None:

@@ -17,16 +17,19 @@ from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.template import Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.build import ASIDE
-from llmdebug.index.facts import Class, Function
+from llmdebug.index.facts import HOLE, Class, Function
 from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.inputs import function_node
 from llmdebug.index.python.names import define, literal
 
 ALIKE = 0.8
 """Share of the best match's letters that a twin must explain too."""
-ENOUGH_COVERAGE = 0.4
-"""Below this share of the message explained, a match is crumbs."""
-ENOUGH_LETTERS = 8
+ENOUGH_COVERAGE = 0.7
+"""Below this share of the message explained, a match is crumbs (true sites: 0.83 to 1, foreign texts: up to 0.6)."""
+ENOUGH_LETTERS = 11
+"""So many letters a template must explain, unless it is the whole message without a hole."""
+ENOUGH_ALONE = 19
+"""So many where nothing but the text speaks for the site: no reach, model, status, param or quoted field."""
 EMPTY: tuple[object, ...] = ("", [], {}, 0)
 MAX_STUDIED = 10
 MAX_RELATED = 6
@@ -46,6 +49,19 @@ class Candidate:
     near: tuple[str, ...] = ()
     """Pointers that the guard before it read."""
     refuted: bool = False
+    is_backed: bool = False
+    """Whether something besides the text speaks for it."""
+
+    def back(self, points: float, why: str) -> None:
+        """Evidence for the candidate."""
+        self.score += points
+        self.why.append(why)
+        self.is_backed = True
+
+    def doubt(self, points: float, why: str) -> None:
+        """Evidence against the candidate."""
+        self.score -= points
+        self.why.append(why)
 
 
 def bare(message: str) -> str:
@@ -68,11 +84,19 @@ def from_text(
     speaking, wrapping = without_wrappers(found)
     serving = [m for m in speaking if not ASIDE.search(m.path)] or speaking
     best = max(serving, key=lambda m: (round(m.coverage, 2) >= ENOUGH_COVERAGE, m.letters))
-    if best.coverage < ENOUGH_COVERAGE or (best.letters < ENOUGH_LETTERS and best.letters < letters_in(text)):
+    if not _is_enough(best, text):
         return None
     alike = [m for m in serving if m.letters >= ALIKE * best.letters and m.coverage >= 0.75 * best.coverage]
     candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best)
+    first = candidates[0]
+    if registered is not None and not first.is_backed and first.match.letters < ENOUGH_ALONE:
+        return None
     return _finding(ground, registered, question, text, item, candidates, [*wrapping, *serving])
+
+
+def _is_enough(match: Match, text: str) -> bool:
+    whole = HOLE not in match.template.parts and match.letters == letters_in(text)
+    return match.coverage >= ENOUGH_COVERAGE and (match.letters >= ENOUGH_LETTERS or whole)
 
 
 def _judge(
@@ -88,8 +112,7 @@ def _judge(
         candidate.why.append(f"makes {match.letters} letters of the message")
         _by_reach(candidate, reach.of(match.path, match.rejection.symbol) if reach else None)
         if gates and gates.of(match.path, match.rejection.symbol) is not None:
-            candidate.score += 3.0
-            candidate.why.append("a middleware runs it before each route")
+            candidate.back(3.0, "a middleware runs it before each route")
         _by_model(candidate, ground, registered)
         _by_parameters(candidate, ground, registered)
         _by_holes(candidate, question)
@@ -105,8 +128,7 @@ def _judge(
 
 def _by_reach(candidate: Candidate, depth: int | None) -> None:
     if depth is not None:
-        candidate.score += 3.0 - 0.08 * depth
-        candidate.why.append(f"the route reaches it over {depth} call{'s' if depth != 1 else ''}")
+        candidate.back(3.0 - 0.08 * depth, f"the route reaches it over {depth} call{'s' if depth != 1 else ''}")
 
 
 def _by_model(candidate: Candidate, ground: Ground, registered: Registered | None) -> None:
@@ -115,16 +137,14 @@ def _by_model(candidate: Candidate, ground: Ground, registered: Registered | Non
     owner = candidate.match.rejection.symbol.rpartition(".")[0]
     models = ground.models(registered)
     if (candidate.match.path, owner) in models:
-        candidate.score += 2.0
-        candidate.why.append(f"{owner} is a model of this route")
+        candidate.back(2.0, f"{owner} is a model of this route")
         return
     if not owner:
         return
     facts = ground.index.facts(candidate.match.path)
     known = next((c for c in facts.classes if c.name == owner), None) if facts else None
     if known is not None and known.validators and models:
-        candidate.score -= 1.5
-        candidate.why.append(f"{owner} is a model of another route")
+        candidate.doubt(1.5, f"{owner} is a model of another route")
 
 
 def _by_parameters(candidate: Candidate, ground: Ground, registered: Registered | None) -> None:
@@ -138,12 +158,10 @@ def _by_parameters(candidate: Candidate, ground: Ground, registered: Registered 
     for parameter in function.parameters:
         named = set(re.findall(r"[A-Z]\w+", parameter.annotation))
         if named & models:
-            candidate.score += 2.0
-            candidate.why.append(f"takes the route's {sorted(named & models)[0]}")
+            candidate.back(2.0, f"takes the route's {sorted(named & models)[0]}")
             return
         if any(_is_model(ground, candidate.match.path, name) for name in named):
-            candidate.score -= 2.0
-            candidate.why.append(f"takes {sorted(named)[0]}, which is no model of this route")
+            candidate.doubt(2.0, f"takes {sorted(named)[0]}, which is no model of this route")
             return
 
 
@@ -162,21 +180,22 @@ def _by_holes(candidate: Candidate, question: Question) -> None:
     for name, value in zip(match.template.holes, match.captured, strict=False):
         key = name.rpartition(".")[2]
         if "." in name and key in question.fields and blame.prints_as(question.fields[key], value.strip("'\"")):
-            candidate.score += 0.6
-            candidate.why.append(f"prints the request's {key}")
+            candidate.back(0.6, f"prints the request's {key}")
             return
 
 
 def _by_status(candidate: Candidate, question: Question) -> None:
     rejection = candidate.match.rejection
     if rejection.status is not None:
-        same = rejection.status == question.answer.status
-        candidate.score += 1.0 if same else -1.0
-        candidate.why.append(f"answers with {rejection.status}{'' if same else ', not ' + str(question.answer.status)}")
+        if rejection.status == question.answer.status:
+            candidate.back(1.0, f"answers with {rejection.status}")
+        else:
+            candidate.doubt(1.0, f"answers with {rejection.status}, not {question.answer.status}")
     if rejection.param and question.answer.param:
-        same = rejection.param == question.answer.param
-        candidate.score += 1.0 if same else -1.5
-        candidate.why.append(f"blames {rejection.param}")
+        if rejection.param == question.answer.param:
+            candidate.back(1.0, f"blames {rejection.param}")
+        else:
+            candidate.doubt(1.5, f"blames {rejection.param}, not {question.answer.param}")
 
 
 def _by_role(candidate: Candidate, is_async: bool) -> None:
@@ -197,9 +216,8 @@ def _by_guard(candidate: Candidate, study: Study) -> None:
     """Hold the guard before a rejection against the request."""
     rejection = candidate.match.rejection
     if _contradicted(candidate, study):
-        candidate.score -= 3.0
         candidate.refuted = True
-        candidate.why.append("its condition does not hold for the values in the message")
+        candidate.doubt(3.0, "its condition does not hold for the values in the message")
         return
     if rejection.role not in {"raises", "returns"} or not rejection.symbol:
         return
@@ -208,12 +226,10 @@ def _by_guard(candidate: Candidate, study: Study) -> None:
     if here:
         candidate.near = tuple(sorted(here[0].near))
         if here[0].certain and here[0].reads - {""}:
-            candidate.score += 2.5
-            candidate.why.append("its condition holds for this request")
+            candidate.back(2.5, "its condition holds for this request")
     elif ended and outcomes is not None:
-        candidate.score -= 3.0
         candidate.refuted = True
-        candidate.why.append("its condition does not hold for this request")
+        candidate.doubt(3.0, "its condition does not hold for this request")
 
 
 def _contradicted(candidate: Candidate, study: Study) -> bool:
