@@ -36,6 +36,7 @@ def loaded(code: str) -> set[str]:
             {"rich", "textual"} | NETWORK | SERVER | HEAVY | {"asyncio"},
         ),
         ("import llmdebug.http.client", {"textual", "typer"} | SERVER | HEAVY),
+        ("import llmdebug.tui.app", {"typer", "httpx", "httpcore", "pyripgrep", "tree_sitter"} | SERVER | HEAVY),
         ("import llmdebug.demo.server", FRONT_ENDS | NETWORK - {"ssl"} | SERVER | HEAVY),
     ],
 )
