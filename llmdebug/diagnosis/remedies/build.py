@@ -58,7 +58,7 @@ MAKERS: dict[Kind, tuple[Maker, ...]] = {
     "bad_value": (corrected, without_hollow, reordered, filled_beside, brought_in, split, collection),
     "unsupported": (without_feature, reordered),
     "upstream": (again,),
-    "other": (again, corrected, reordered),
+    "other": (again, corrected, reordered, collection),
     "ignored_field": (renamed,),
     "none": (),
 }

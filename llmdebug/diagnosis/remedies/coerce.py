@@ -78,10 +78,16 @@ class Shapes:
         for made in self._made(value, kind, 0):
             if made == value and type(made) is type(value):
                 continue
-            if self._admits(kind, made) and not any(made == other and type(made) is type(other) for other in found):
+            if self._admits_but_for_more(kind, made) and not any(
+                made == other and type(made) is type(other) for other in found
+            ):
                 found.append(made)
         found.sort(key=lambda made: isinstance(made, list) and not isinstance(value, list | dict))
         return found[:6]
+
+    def _admits_but_for_more(self, kind: Type, value: Any) -> bool:
+        """Whether a value is admitted once what is missing beside it is there."""
+        return self.checker is None or all(p.type == "missing" for p in self.checker.check(kind, value))
 
     def _admits(self, kind: Type, value: Any) -> bool:
         return self.checker is None or not self.checker.check(kind, value)

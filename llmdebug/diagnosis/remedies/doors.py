@@ -92,7 +92,9 @@ def of_served_model(case: Case) -> list[Proposal]:
     for name in case.models[:3]:
         if name != asked and isinstance(asked, str):
             body = case.changed(pointer, name)
-            found.append(Proposal(f"set {pointer} to {shown(name)}", "The server lists it.", (body,), 0.95, 0.9))
+            found.append(
+                Proposal(f"set {pointer} to {shown(name)}", "The server lists it.", (body,), 0.95, 0.9, is_tried=True)
+            )
     named = [next(g for g in m.groups() if g) for m in QUOTED.finditer(case.question.answer.text[:4_000])]
     listing = LISTING.search(case.question.answer.text[:4_000])
     named += re.split(r"[,\s]+", listing[1]) if listing else []

@@ -66,9 +66,10 @@ def missing(case: Case) -> list[str]:
     found = [p for p in case.pointers if p and _can_be_set(case, p) and case.value(p) in EMPTY]
     parents = dict.fromkeys([*(pointers.parent(p) for p in case.pointers if p), ""])
     for parent in parents:
-        for name, _ in names_in(case.text)[:40]:
+        for name, is_quoted in names_in(case.text)[:40]:
             at = parent + pointers.join(name)
-            known = case.declared(at) is not None and name != "model"
+            meant = is_quoted or "_" in name or case.finding.kind == "missing_field"
+            known = meant and case.declared(at) is not None and name != "model"
             if known and at not in found and _can_be_set(case, at) and case.value(at) is None:
                 found.append(at)
     return (found or _wanting(case))[:MAX_MISSING]

@@ -33,7 +33,7 @@ class Trial:
         if spots[0].role not in {"raises", "returns", "checks", "reads"} or not spots[0].symbol:
             return False
         outcomes, _ = self._walk(self.case.body)
-        return any(outcome.certain for outcome in self._here(outcomes))
+        return self._surely(outcomes)
 
     def _walk(self, body: Any) -> tuple[list[Outcome], bool]:
         case = self.case
@@ -48,6 +48,17 @@ class Trial:
         spot = self.case.finding.spots[0]
         return [o for o in outcomes if o.path == spot.file and spot.line <= o.line <= max(spot.end_line, spot.line)]
 
+    def _surely(self, outcomes: list[Outcome]) -> bool:
+        """Whether the refusal is reached for certain: no way out of its function before it is in doubt."""
+        here = [outcome for outcome in self._here(outcomes) if outcome.certain]
+        return any(
+            not any(
+                o.kind == "return" and not o.certain and (o.path, o.symbol) == (at.path, at.symbol) and o.line < at.line
+                for o in outcomes
+            )
+            for at in here
+        )
+
     def refused(self, body: Any) -> bool | None:
         """Whether the tree says that this body is refused; None where it does not tell."""
         found = self.case.problems(body)
@@ -60,6 +71,6 @@ class Trial:
             return False if self._known and not found else None
         self._left -= 1
         outcomes, ended = self._walk(body)
-        if any(outcome.certain for outcome in self._here(outcomes)):
+        if self._surely(outcomes):
             return True
         return False if ended or not self._here(outcomes) else None
