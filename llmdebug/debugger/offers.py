@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from llmdebug.debugger.session import Session
+from llmdebug.diagnosis.ground import ground_of
+from llmdebug.diagnosis.remedies.example import Examples
 from llmdebug.http.baseurl import join
 from llmdebug.http.exchange import Exchange, Request
+from llmdebug.index.build import ASIDE, Cancelled, Index
 
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 MAX_DEPTH = 6
 MAX_ROUTES = 200
 MAX_BYTES = 20_000_000
@@ -48,6 +55,54 @@ async def ask_server(session: Session, base_url: str) -> Offers:
     return Offers(models=models, requests=requests, problem=problem)
 
 
+async def ask_trees(session: Session, base_url: str, model: str) -> tuple[Request, ...]:
+    """A request for each route that the linked trees register, for a server that does not describe itself."""
+    stop = threading.Event()
+
+    def routes(index: Index) -> list[Request]:
+        return requests_of_tree(index, base_url, model)
+
+    try:
+        found = await asyncio.to_thread(session.trees.ask, routes, cancelled=stop.is_set)
+    except Cancelled:
+        return ()
+    finally:
+        stop.set()
+    return tuple(request for requests in found for request in requests)
+
+
+def requests_of_tree(index: Index, base_url: str, model: str) -> list[Request]:
+    """Reads the files that register routes, which takes a while on a large tree."""
+    index.load(index.base())
+    ground = ground_of(index)
+    found: dict[tuple[str, str], Request] = {}
+    for registered in ground.routes.known:
+        methods = [method for method in registered.route.methods if method in METHODS]
+        if not registered.is_mounted or registered.is_comparison or ASIDE.search(registered.file):
+            continue
+        kind = ground.inputs(registered).body
+        examples = Examples(ground.checker, models=(model,) if model else ())
+        for method in methods:
+            body = None if kind is None or method == "GET" else examples.of(kind)
+            found.setdefault((method, registered.path), _request(method, registered.path, base_url, model, body))
+    return _ranked(found.values())
+
+
+def _request(method: str, path: str, base_url: str, model: str, body: Any) -> Request:
+    return Request(
+        method=method,
+        url=join(base_url, _filled(path, model)),
+        headers=HEADERS if body is not None else (),
+        body=b"" if body is None else json.dumps(body, ensure_ascii=False, default=str).encode("utf-8", "replace"),
+        name=f"{method} {path}",
+    )
+
+
+def _ranked(requests: Iterable[Request]) -> list[Request]:
+    """Those with a body first: they are what is debugged."""
+    return sorted(requests, key=lambda request: (request.method == "GET", not request.body))[:MAX_ROUTES]
+
+
 def _object(exchange: Exchange) -> dict[str, Any]:
     response = exchange.response
     if response is None or response.status != 200 or len(response.body) > MAX_BYTES:
@@ -71,19 +126,10 @@ def requests_of(document: dict[str, Any], base_url: str, model: str) -> tuple[Re
     paths = document.get("paths")
     for path, methods in paths.items() if isinstance(paths, dict) else ():
         for method, operation in methods.items() if isinstance(methods, dict) else ():
-            if method.lower() not in ("get", "post", "put", "patch", "delete") or not isinstance(operation, dict):
+            if method.upper() not in METHODS or not isinstance(operation, dict):
                 continue
-            body = _body(operation, document, model)
-            found.append(
-                Request(
-                    method=method.upper(),
-                    url=join(base_url, _filled(path, model)),
-                    headers=HEADERS if body is not None else (),
-                    body=b"" if body is None else json.dumps(body, ensure_ascii=False).encode(),
-                    name=f"{method.upper()} {path}",
-                )
-            )
-    return tuple(sorted(found[:MAX_ROUTES], key=lambda request: (request.method == "GET", not request.body)))
+            found.append(_request(method.upper(), path, base_url, model, _body(operation, document, model)))
+    return tuple(_ranked(found))
 
 
 def _filled(path: str, model: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from llmdebug.diagnosis.diagnose import diagnose
 from llmdebug.diagnosis.verdict import Diagnosis
@@ -12,6 +13,8 @@ from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index, Progress, open_index, silent
 from llmdebug.source.search import never
 from llmdebug.source.tree import Tree, open_tree
+
+Answer = TypeVar("Answer")
 
 
 class LinkedTrees:
@@ -28,8 +31,18 @@ class LinkedTrees:
     ) -> Diagnosis:
         """Takes CPU time: from an event loop, call it in a thread. Raises Cancelled."""
         with self._turn:
-            for tree in self.trees[len(self._indexes) :]:
-                self._indexes.append(open_index(tree, progress=progress, cancelled=cancelled))
-            for index in self._indexes:
-                index.progress, index.cancelled = progress, cancelled
-            return diagnose(exchange, self._indexes)
+            return diagnose(exchange, self._opened(progress, cancelled))
+
+    def ask(
+        self, question: Callable[[Index], Answer], *, progress: Progress = silent, cancelled: Callable[[], bool] = never
+    ) -> list[Answer]:
+        """What each tree answers; as diagnose(), in a thread."""
+        with self._turn:
+            return [question(index) for index in self._opened(progress, cancelled)]
+
+    def _opened(self, progress: Progress, cancelled: Callable[[], bool]) -> list[Index]:
+        for tree in self.trees[len(self._indexes) :]:
+            self._indexes.append(open_index(tree, progress=progress, cancelled=cancelled))
+        for index in self._indexes:
+            index.progress, index.cancelled = progress, cancelled
+        return self._indexes

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdebug.debugger.offers import ask_server, requests_of
+from llmdebug.debugger.offers import ask_server, ask_trees, requests_of
 from llmdebug.debugger.outcome import outcome
 from llmdebug.debugger.session import Session
-from llmdebug.demo.server import DemoServer
+from llmdebug.demo.server import SOURCE, DemoServer
 
 
 async def test_the_demo_offers_requests_that_it_answers() -> None:
@@ -24,6 +24,16 @@ async def test_the_demo_offers_requests_that_it_answers() -> None:
             for name in ("POST /v1/completions", "POST /v1/chat/completions", "GET /v1/models", "POST /tokenize"):
                 sent = await session.send(by_name[name])
                 assert outcome(sent.exchange) == "answered", (name, by_name[name].body)
+
+
+async def test_the_tree_offers_the_same_routes_without_a_server() -> None:
+    async with Session(base_url="http://x", sources=[SOURCE], keep=False) as session:
+        requests = await ask_trees(session, "http://x", "alice")
+    by_name = {request.name: request for request in requests}
+    assert {"POST /v1/completions", "POST /v1/chat/completions", "POST /tokenize", "GET /v1/models"} <= set(by_name)
+    body = json.loads(by_name["POST /v1/completions"].body)
+    assert body["model"] == "alice"
+    assert "prompt" in body
 
 
 async def test_a_server_that_is_not_there() -> None:

@@ -100,7 +100,7 @@ def _move_to(screen: MainScreen, base_url: str) -> None:
 
 
 async def _ask_server(screen: MainScreen, session: Session, base_url: str) -> None:
-    from llmdebug.debugger.offers import ask_server
+    from llmdebug.debugger.offers import ask_server, ask_trees
 
     offers = await ask_server(session, base_url)
     if offers.problem and not offers.requests:
@@ -108,7 +108,10 @@ async def _ask_server(screen: MainScreen, session: Session, base_url: str) -> No
     if offers.models:
         _fill_model(screen, offers.models[0])
     have = {(entry.request.method, entry.request.url) for entry in screen.worksheet.entries}
-    new = [request for request in offers.requests if (request.method, request.url) not in have]
+    offered = offers.requests
+    if not offered and screen.linked:
+        offered = await ask_trees(session, base_url, offers.models[0] if offers.models else "")
+    new = [request for request in offered if (request.method, request.url) not in have]
     screen.worksheet.add(*new)
     if new or offers.models:
         entry = screen.entry

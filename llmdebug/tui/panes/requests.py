@@ -15,6 +15,10 @@ from llmdebug.tui.worksheet import Entry, Worksheet, path_of
 _ROLES = {"answered": "ok", "refused": "error", "no_answer": "error", "waiting": "warning", "new": "dim"}
 
 
+NAME_CELLS = 26
+"""Where there is room for more than the names, they stand in a column of this width."""
+
+
 def state_text(entry: Entry) -> str:
     """An entry's state in at most four cells."""
     if entry.state == "waiting":
@@ -52,9 +56,10 @@ class EntryRows:
         if self._cells < 40:
             return row
         line = f"{entry.request.method} {path_of(entry.request.url)}" if self._cells >= 60 else ""
+        name += " " * (NAME_CELLS - width(name)) if line else ""
         beside = f"  {shorten(clean(line), room - width(name) - 4)}" if room - width(name) > 20 else ""
         filler = " " * max(room - width(name) - width(beside), 0)
-        return (*row, Span(f"{beside}{filler}{took}", "dim"))
+        return (*row[:-1], row[-1]._replace(text=name), Span(f"{beside}{filler}{took}", "dim"))
 
     def find(self, needle: str, start: int, step: int) -> int | None:
         count = len(self)
