@@ -17,10 +17,46 @@ from llmdebug.diagnosis.schema import escape
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 
 PLAIN_WORDS = frozenset(
-    {"model", "input", "text", "prompt", "stream", "user", "stop", "tools", "role", "content", "name", "type", "n", "id",
-     "message", "messages", "function", "functions", "format", "value", "key", "data", "object", "options", "query",
-     "image", "file", "echo", "seed", "documents", "instances", "parameters", "schema", "error", "code", "index", "url"}
-)  # fmt: skip
+    [
+        "model",
+        "input",
+        "text",
+        "prompt",
+        "stream",
+        "user",
+        "stop",
+        "tools",
+        "role",
+        "content",
+        "name",
+        "type",
+        "n",
+        "id",
+        "message",
+        "messages",
+        "function",
+        "functions",
+        "format",
+        "value",
+        "key",
+        "data",
+        "object",
+        "options",
+        "query",
+        "image",
+        "file",
+        "echo",
+        "seed",
+        "documents",
+        "instances",
+        "parameters",
+        "schema",
+        "error",
+        "code",
+        "index",
+        "url",
+    ]
+)
 QUOTED = re.compile(r"[`'\"\u201c\u2018]([\w.\-\[\]/]+)[`'\"\u201d\u2019]")
 WORD = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|\[)[\w\]]+)*")
 INDEX = re.compile(r"\b(?:index|item|message|tool|prompt|element|row|position|entry)\s*(?:#|=|:)?\s*(\d+)\b", re.I)
@@ -299,7 +335,7 @@ def of_media(body: Any) -> str | None:
 
 
 def unsent_budget(text: str, field: str, body: Any) -> bool:
-    """Whether a text complains of a token budget that the request does not give: the rest of the context is too small."""
+    """Whether a text complains of a token budget that the request does not give: the context leaves too little."""
     if not BUDGET.search(field.rpartition("/")[2]):
         return False
     got = GOT.search(text)

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
 
 from llmdebug.diagnosis.blame import Evidence
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground, ground_of
+from llmdebug.diagnosis.hits import name_hits
 from llmdebug.diagnosis.ignored import ignored_by
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.library import from_library
 from llmdebug.diagnosis.malformed import unreadable_body
 from llmdebug.diagnosis.question import Question, ask
+from llmdebug.diagnosis.remedies.build import remedies
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
 from llmdebug.diagnosis.schema_claim import folded, from_schema
 from llmdebug.diagnosis.silent import from_code, is_silent
 from llmdebug.diagnosis.text_claim import bare, from_text, settle
 from llmdebug.diagnosis.verdict import Diagnosis, Kind, Site
+from llmdebug.diagnosis.wording import summary, trail
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one tree tells, and the route it was asked about."""
+
+    finding: Finding
+    ground: Ground | None = None
+    registered: Registered | None = None
 
 
 def diagnose(exchange: Exchange, indexes: Sequence[Index] = ()) -> Diagnosis:
@@ -31,38 +46,64 @@ def diagnose(exchange: Exchange, indexes: Sequence[Index] = ()) -> Diagnosis:
     started = time.perf_counter()
     question = ask(exchange)
     if question is None:
-        message = exchange.failure.message if exchange.failure else "there is no answer"
+        message = exchange.failure.message if exchange.failure else "there is no answer to diagnose"
         return Diagnosis(summary=message, kind="other")
-    grounds = [ground_of(index) for index in indexes]
-    findings = [(ground, look(ground, question)) for ground in grounds]
-    best = max(findings, key=lambda pair: pair[1].confidence, default=None)
-    finding = best[1] if best else without_tree(question)
-    sites = [_site(best[0], spot) for spot in finding.spots] if best else []
-    related = [_site(best[0], spot) for spot in finding.related] if best else []
+    looks = [look(ground_of(index), question) for index in indexes]
+    best = max(looks, key=lambda each: each.finding.confidence, default=Look(without_tree(question)))
+    looked = time.perf_counter()
+    diagnosis = _diagnosis(question, best, len(indexes) > 1)
     for index in indexes:
         index.save()
-    return Diagnosis(
-        summary=finding.kind,
-        kind=finding.kind,
-        fields=tuple(finding.fields),
-        ignored=tuple(finding.ignored),
-        sites=tuple(sites),
-        related=tuple(related),
-        notes=tuple(finding.notes),
-        timings_ms={"diagnose": round(1000 * (time.perf_counter() - started), 1)},
+    timings = {"look": _ms(looked - started), "diagnose": _ms(time.perf_counter() - started)}
+    return _with(diagnosis, timings, [note for index in indexes for note in index.notes])
+
+
+def _ms(seconds: float) -> float:
+    return round(1000 * seconds, 1)
+
+
+def _with(diagnosis: Diagnosis, timings: dict[str, float], notes: Sequence[str]) -> Diagnosis:
+    return msgspec.structs.replace(
+        diagnosis, timings_ms=timings, notes=tuple(dict.fromkeys([*diagnosis.notes, *notes]))
     )
 
 
-def _site(ground: Ground, spot: Spot) -> Site:
+def _diagnosis(question: Question, best: Look, several: bool) -> Diagnosis:
+    """A finding with its places read, its remedies built and its way told."""
+    finding, ground = best.finding, best.ground
+    notes = list(finding.notes)
+    related = list(finding.related)
+    if ground is None:
+        notes.append("no source tree is linked: give --source with the server's package folder to find the line")
+    elif finding.kind != "none":
+        related += name_hits(ground, question, finding)
+        paths = dict.fromkeys([*(s.file for s in finding.spots), *ground.index.base()])
+        notes += [f"could not be parsed, so not searched: {problem}" for problem in ground.index.problems(paths)]
+    return Diagnosis(
+        summary=summary(question, finding, ground, best.registered),
+        kind=finding.kind,
+        fields=tuple(finding.fields),
+        ignored=tuple(finding.ignored),
+        sites=tuple(_site(ground, spot, several) for spot in finding.spots if ground),
+        related=tuple(_site(ground, spot, several) for spot in related if ground),
+        remedies=remedies(question, finding, ground, best.registered) if finding.kind != "none" else (),
+        trail=trail(question, finding),
+        notes=tuple(notes),
+    )
+
+
+def _site(ground: Ground, spot: Spot, several: bool) -> Site:
+    tree = ground.index.tree
     return Site(
         file=spot.file,
         line=spot.line,
         end_line=spot.end_line,
         symbol=spot.symbol,
         role=spot.role,
-        score=spot.score,
+        score=round(spot.score, 2),
         why=spot.why,
-        excerpt=ground.index.tree.excerpt(spot.file, spot.line, spot.end_line),
+        excerpt=tree.excerpt(spot.file, spot.line, spot.end_line),
+        tree=tree.name if several else "",
     )
 
 
@@ -80,7 +121,7 @@ def without_tree(question: Question) -> Finding:
     return Finding(kind, fields)
 
 
-def look(ground: Ground, question: Question) -> Finding:
+def look(ground: Ground, question: Question) -> Look:
     """What one tree tells of a question."""
     resolution = ground.resolve(question.method, question.path)
     registered = resolution.matches[0] if resolution.matches else None
@@ -88,9 +129,11 @@ def look(ground: Ground, question: Question) -> Finding:
     dropped = ignored_by(ground, registered, question)
     if finding is None:
         kind: Kind = "ignored_field" if dropped.pointers else "none"
-        return Finding(kind, [], dropped.spots, ignored=dropped.pointers, confidence=0.5 if dropped.pointers else 0.1)
-    finding.ignored = [p for p in dropped.pointers if all(f.pointer != p for f in finding.fields)]
-    return finding
+        confidence = 0.5 if dropped.pointers else 0.1
+        finding = Finding(kind, [], dropped.spots, ignored=dropped.pointers, confidence=confidence)
+    else:
+        finding.ignored = [p for p in dropped.pointers if all(f.pointer != p for f in finding.fields)]
+    return Look(finding, ground, registered)
 
 
 def _refusal(
@@ -114,7 +157,8 @@ def _refusal(
             found = from_text(ground, registered, question, item.complaint.message, item)
         if found is not None:
             return found
-    if kind_of_text(answer.text, answer.status) == "malformed_json" and (question.body_problem or not question.fields):
+    said = kind_of_text(answer.text, answer.status)
+    if said == "malformed_json" and (question.body_problem or not question.fields):
         return unreadable_body(ground, registered)
     return (
         from_text(ground, registered, question, answer.text)

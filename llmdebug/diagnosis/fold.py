@@ -115,7 +115,8 @@ def _without_markers(found: list[Located], own: list[Problem]) -> list[Located]:
         by_type: dict[str, list[Located]] = defaultdict(list)
         for item in items:
             by_type[item.complaint.type].append(item)
-        kept += min(by_type.values(), key=_unmarked_distance)
+        nearest = min(by_type, key=lambda name: _unmarked_distance(by_type[name]))
+        kept += by_type[nearest]
     return kept
 
 

@@ -41,11 +41,16 @@ ROUTER_TEXTS = frozenset(
     }
 )
 
+GIVEN = "set|specified|used|combined|provided|given|passed|mixed"
+TOGETHER = "together|both|at the same time|simultaneously"
+REFUSED = "unsupported|not supported|not allowed|not (?:currently )?available|disallowed"
+TYPE_NAMES = "str|string|int|integer|number|float|bool|boolean|list|array|dict|object|json|mapping|sequence|i64|u32|f32"
+
 PHRASES: dict[Kind, tuple[str, ...]] = {
     "content_type": (r"content[ -]type header", r"media type", r"content-type"),
     "payload_too_large": (r"(?:payload|entity|body) (?:is )?too large",),
     "malformed_json": (
-        r"(?:invalid|malformed|not valid|failed to (?:parse|decode)|cannot (?:parse|decode)|could not (?:parse|decode)) (?:as )?json",
+        r"(?:invalid|malformed|not valid|(?:failed to|cannot|could not) (?:parse|decode)) (?:as )?json",
         r"json (?:decode|decoding|parse|parsing) error",
         r"jsondecodeerror",
         r"expecting (?:value|property name|',' delimiter|':' delimiter)",
@@ -79,15 +84,15 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
     ),
     "conflict": (
         r"mutually exclusive",
-        r"can(?:not|'t| not) (?:both )?be (?:set|specified|used|combined|provided|given|passed)?\s*(?:together|both|at the same time|simultaneously)",
-        r"can(?:not|'t| not) (?:be )?(?:used|combined|specified|set|provided|mixed) (?:together )?(?:with|alongside)",
+        rf"can(?:not|'t| not) (?:both )?be (?:{GIVEN})?\s*(?:{TOGETHER})",
+        rf"can(?:not|'t| not) (?:be )?(?:{GIVEN}) (?:together )?(?:with|alongside)",
         r"not compatible|incompatible",
         r"(?:only|at most|exactly) (?:use |set |give |specify |provide )?one (?:kind |type )?of",
-        r"(?:unsupported|not supported|not allowed|not (?:currently )?available|disallowed) (?:together |in combination )?with\b",
-        r"(?:not supported|unsupported|not allowed|not available) (?:in|when|while|for) (?:using |the )?(?:stream|greedy|batch|beam)",
+        rf"(?:{REFUSED}) (?:together |in combination )?with\b",
+        rf"(?:{REFUSED}) (?:in|when|while|for) (?:using |the )?(?:stream|greedy|batch|beam)",
         r"when using\b",
-        r"(?:only|can only be) (?:be )?(?:defined|set|used|allowed|valid|specified|provided|given) (?:when|if|with|for|together)",
-        r"must be (?:set|true|enabled|provided|specified|used|given|greater|1)\b[^.]{0,40} (?:when|if|for|in order)\b",
+        rf"(?:only|can only be) (?:be )?(?:{GIVEN}|defined|allowed|valid) (?:when|if|with|for|together)",
+        rf"must be (?:{GIVEN}|true|enabled|greater|1)\b[^.]{{0,40}} (?:when|if|for|in order)\b",
         r"but not both|not both",
         r"does not match the (?:number|length)|same (?:length|number|size) as|must match the (?:number|length)",
         r"requires? [`'\"]?\w+[`'\"]? (?:to be )?(?:set|true|enabled|=)",
@@ -123,7 +128,8 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"at least one of",
     ),
     "out_of_range": (
-        r"must be (?:at least|at most|greater|less|larger|smaller|between|positive|(?:a )?non-?negative|>|<|no (?:more|less)|within|in the range)",
+        r"must be (?:at (?:least|most)|greater|less|larger|smaller|between|positive|within|in the range)",
+        r"must be (?:(?:a )?non-?negative|>|<|no (?:more|less))",
         r"must be in [\[(]|\b(?:keys|values?|ids?) in [\[(]",
         r"must be an? (?:finite|positive|non-?negative)",
         r"must (?:not )?(?:exceed|contain at (?:least|most))",
@@ -140,9 +146,9 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"invalid value: integer",
     ),
     "wrong_type": (
-        r"must be (?:an? |of type )?(?:valid )?(?:str|string|int|integer|number|float|bool|boolean|list|array|dict|object|json|mapping)s?\b",
-        r"must not be an? (?:str|string|int|integer|number|float|bool|boolean|list|array|dict|object)",
-        r"(?:should be|expected|to be) (?:an? )?(?:valid )?['`\"]?(?:str|string|int|integer|number|float|bool|boolean|list|array|dict|object|sequence|i64|u32|f32|mapping)\b",
+        rf"must be (?:an? |of type )?(?:valid )?(?:{TYPE_NAMES})s?\b",
+        rf"must not be an? (?:{TYPE_NAMES})",
+        rf"(?:should be|expected|to be) (?:an? )?(?:valid )?['`\"]?(?:{TYPE_NAMES})\b",
         r"cannot unmarshal|invalid type|wrong type|type mismatch",
         r"did not match any variant",
         r"invalid (?:input|message|content) (?:content )?type",
@@ -166,7 +172,7 @@ def kind_of_schema(error_type: str) -> Kind | None:
 
 def kind_of_text(text: str, status: int = 400) -> Kind:
     """The kind that a message in plain words speaks of; the status decides where it alone does."""
-    if status in (401, 407, 511) or status == 403 and not CUES["unsupported"].search(text):
+    if status in (401, 407, 511) or (status == 403 and not CUES["unsupported"].search(text)):
         return "auth"
     if status == 413:
         return "payload_too_large"

@@ -201,13 +201,9 @@ def _statement(node: ast.AST, name: str, owner: str) -> ast.stmt | None:
 def _is_guarded(node: ast.AST, line: int) -> bool:
     """Whether a `try` stands around a line that answers for what it raises."""
     for part in ast.walk(node):
-        if (
-            isinstance(part, ast.Try)
-            and part.handlers
-            and part.body[0].lineno <= line <= (part.body[-1].end_lineno or line)
-        ):
-            if any(
-                isinstance(inner, ast.Raise | ast.Return) for handler in part.handlers for inner in ast.walk(handler)
-            ):
-                return True
+        if not isinstance(part, ast.Try) or not part.body[0].lineno <= line <= (part.body[-1].end_lineno or line):
+            continue
+        answers = (inner for handler in part.handlers for inner in ast.walk(handler))
+        if any(isinstance(inner, ast.Raise | ast.Return) for inner in answers):
+            return True
     return False

@@ -43,9 +43,10 @@ def located(complaint: Complaint, body: Any) -> Located:
     place: Place = "body"
     if steps and steps[0] in PLACES and not (isinstance(body, dict) and steps[0] in body and len(steps) > 1):
         place = PLACES[str(steps.pop(0))]
-    pointer, markers, depths = ("", [], []) if place == "body" else ("", [], [])
     if place != "body":
         return Located(complaint, "".join(f"/{escape(step)}" for step in steps), place)
+    markers: list[str] = []
+    depths: list[int] = []
     base = _base(complaint, steps, body)
     current = value_at(body, base)
     pointer = base

@@ -136,14 +136,14 @@ class Checker:
                     found.append(Problem(at, "missing", model.name, field, certain))
                 continue
             kind = self.field_type(field)
-            for problem in self._check(kind, value[key], at, field, model.kind == "msgspec", depth + 1):
-                found.append(problem if certain else msgspec.structs.replace(problem, certain=False))
+            inner = self._check(kind, value[key], at, field, model.kind == "msgspec", depth + 1)
+            found += inner if certain else [msgspec.structs.replace(problem, certain=False) for problem in inner]
         if model.refuses_unknown and not unknown_bases(model):
-            for key in value:
-                if model.by_key(key) is None:
-                    found.append(
-                        Problem(f"{pointer}/{escape(key)}", "extra_forbidden", model.name, declared, not whole)
-                    )
+            found += [
+                Problem(f"{pointer}/{escape(key)}", "extra_forbidden", model.name, declared, not whole)
+                for key in value
+                if model.by_key(key) is None
+            ]
         return found
 
     def field_type(self, declared: Declared) -> Type:

@@ -42,9 +42,8 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
     chain = declarations(ground.checker, root, item.pointer, question.body, item.markers)
     if chain and _is_contradicted(ground, chain, item, question):
         finding.related = _spots(chain, item)
-        finding.notes = [
-            f"the linked tree takes this value at {item.pointer or 'the body'}: what runs is another version or another server"
-        ]
+        place = item.pointer or "the body"
+        finding.notes = [f"the linked tree admits this at {place}: what runs is another version or another server"]
         finding.confidence = 0.2
     elif chain:
         finding.spots = _spots(chain, item)

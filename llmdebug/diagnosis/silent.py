@@ -17,7 +17,8 @@ SAYS_NOTHING = re.compile(
     r"^(?:internal server error|server error|an? (?:internal |unexpected )?error (?:has )?occurred|500)?\W*$", re.I
 )
 LAST_EVENT = re.compile(
-    r"\[DONE\]|\"finish_reason\": ?\"\w|message_stop|response\.(?:completed|failed|incomplete)|\"done\": ?true|\"stop\": ?true|\"usage\""
+    r"\[DONE\]|\"finish_reason\": ?\"\w|message_stop|response\.(?:completed|failed|incomplete)"
+    r"|\"done\": ?true|\"stop\": ?true|\"usage\""
 )
 MAX_SPOTS = 3
 

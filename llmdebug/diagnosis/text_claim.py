@@ -320,33 +320,29 @@ def _finding(
     finding = Finding(kind, fields)
     shown = candidates[:3]
     for rank, candidate in enumerate(shown):
-        rejection = candidate.match.rejection
-        role = rejection.role if rejection.role != "internal" else "internal"
         if rank > 0 and (candidate.refuted or candidate.score < first.score - 4):
-            finding.related.append(_spot(candidate, role, 0.2))
+            finding.related.append(_spot(candidate, 0.2))
             continue
-        finding.spots.append(_spot(candidate, role, max(0.1, min(0.98, candidate.match.coverage)) - 0.25 * rank))
+        finding.spots.append(_spot(candidate, max(0.1, min(0.98, candidate.match.coverage)) - 0.25 * rank))
     taken = {(s.file, s.line) for s in [*finding.spots, *finding.related]}
     for match in others:
         if len(finding.related) >= MAX_RELATED:
             break
         if (match.path, match.rejection.line) not in taken:
-            finding.related.append(
-                _spot(Candidate(match, 0, ["wraps or resembles the message"]), match.rejection.role, 0.1)
-            )
+            finding.related.append(_spot(Candidate(match, 0, ["wraps or resembles the message"]), 0.1))
             taken.add((match.path, match.rejection.line))
     finding.confidence = min(0.95, first.match.coverage)
     return finding
 
 
-def _spot(candidate: Candidate, role: str, score: float) -> Spot:
+def _spot(candidate: Candidate, score: float) -> Spot:
     rejection = candidate.match.rejection
     return Spot(
         candidate.match.path,
         rejection.line,
         rejection.end_line,
         rejection.symbol,
-        role,
+        rejection.role,
         round(max(score, 0.05), 2),
-        tuple(candidate.why),  # type: ignore[arg-type]
+        tuple(candidate.why),
     )
