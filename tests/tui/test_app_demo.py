@@ -35,9 +35,8 @@ async def test_the_founding_story() -> None:
         await app.press("1", "s")
         await app.shows("Confirmed by experiment")
         await app.shows("200 OK")
-        await app.press("t")
-        await app.press("tab", "tab", "t")
-        await app.shows("experiment")
+        await app.press("tab", "tab", "t", "G")
+        await app.shows("confirmed: remedy 1 passed")
 
 
 async def test_the_first_minute_with_only_a_url() -> None:

@@ -25,10 +25,12 @@ def apply(screen: MainScreen, number: int) -> None:
         return
     finding = entry.finding
     try:
-        requests = [shown_request(screen, request) for request in session.apply(finding, number)]
+        proposed = session.apply(finding, number)
     except SessionError as error:
         screen.tell(str(error), "warning")
         return
+    added = _added_when_sent(entry, finding.exchange.request)
+    requests = [shown_request(screen, _without(request, added)) for request in proposed]
     title = entry.diagnosis.remedies[number - 1].title
     applied = Applied(number=number, title=title, finding=finding, request=requests[0])
     if len(requests) == 1:
@@ -39,6 +41,17 @@ def apply(screen: MainScreen, number: int) -> None:
     send_key = screen.keymap.shown(BY_NAME["send"])
     many = f" It takes {len(requests)} requests, which go out one after the other." if len(requests) > 1 else ""
     screen.tell(f"Remedy {number}: {title}. Press {send_key} to send it.{many}")
+
+
+def _added_when_sent(entry: Entry, wire: Request) -> frozenset[str]:
+    """Headers that sending added: they will be added again."""
+    own = {name.lower() for name, _ in (entry.sent or entry.request).headers}
+    return frozenset(name.lower() for name, _ in wire.headers if name.lower() not in own)
+
+
+def _without(request: Request, names: frozenset[str]) -> Request:
+    headers = tuple(pair for pair in request.headers if pair[0].lower() not in names)
+    return msgspec.structs.replace(request, headers=headers)
 
 
 def _fan_out(screen: MainScreen, entry: Entry, requests: list[Request], applied: Applied) -> Entry:
