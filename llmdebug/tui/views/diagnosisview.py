@@ -136,7 +136,7 @@ def remedy_row(number: int, remedy: Remedy) -> Row:
     if not remedy.requests:
         return (Span("- ", "dim"), *safe(remedy.title))
     many = f" ({len(remedy.requests)} requests)" if len(remedy.requests) > 1 else ""
-    return (Span(f"{number} ", "bar_key"), Span(clean(remedy.title) + many, "accent"))
+    return (Span(str(number), "bar_key"), Span(" "), Span(clean(remedy.title) + many, "accent"))
 
 
 def remedy_bar(diagnosis: Diagnosis | None, cells: int, most: int) -> tuple[Row, ...]:
