@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from textual.app import App
 from textual.theme import Theme as TextualTheme
 
 from llmdebug.tui.keymap import Keymap
-from llmdebug.tui.opening import Opening, first_worksheet
+from llmdebug.tui.opening import Opening, opened
 from llmdebug.tui.screens.main import MainScreen, background_of
 from llmdebug.tui.theme import Theme, ThemeError, chosen_theme, load_theme, theme_files
 from llmdebug.tui.worksheet import Worksheet
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
 
     from llmdebug.config.settings import Settings
     from llmdebug.tui.commands import Command
+
+EXIT_BUG = 70
+ANSI_VARIABLES = {
+    "ansi-background": "ansi_default",
+    "ansi-foreground": "ansi_default",
+    "border-blurred": "ansi_default",
+    "block-cursor-foreground": "ansi_black",
+    "block-cursor-background": "ansi_white",
+    "input-cursor-background": "ansi_black",
+    "input-cursor-foreground": "ansi_white",
+    "input-cursor-text-style": "none",
+    "input-selection-background": "ansi_blue",
+    "input-selection-foreground": "ansi_black",
+    "screen-selection-background": "ansi_blue",
+    "screen-selection-foreground": "ansi_black",
+}
+"""What Textual's own styles ask of a theme that is made of the terminal's colours; little of it is ever seen."""
 
 
 class DebuggerApp(App[int], inherit_bindings=False):
@@ -61,6 +79,8 @@ class DebuggerApp(App[int], inherit_bindings=False):
         self.main.act = _act
         self.main.on_start = on_start or _start
         self.editor_command = ""
+        self.failed: Exception | None = None
+        """What ended the app, where that was a bug."""
 
     def _is_ansi(self) -> bool:
         """Whether colours go out as the terminal's own, or as none at all."""
@@ -81,6 +101,7 @@ class DebuggerApp(App[int], inherit_bindings=False):
                 surface="ansi_default" if plain else background.triplet.hex,  # type: ignore[union-attr]
                 dark=theme.dark,
                 ansi=theme.ansi,
+                variables=ANSI_VARIABLES if theme.ansi else {},
             )
         )
         self.set_reactive(App.theme, name)
@@ -111,6 +132,19 @@ class DebuggerApp(App[int], inherit_bindings=False):
 
         keep_now(self.main)
         self.exit(128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A bug of ours ends the app in order: the edit is kept, and the user gets a sentence."""
+        if self.is_headless or os.environ.get("LLMDEBUG_DEBUG"):
+            super()._handle_exception(error)
+            return
+        if self.failed is None:
+            from llmdebug.tui.acts.drafting import keep_now
+
+            self.failed = error
+            with contextlib.suppress(Exception):
+                keep_now(self.main)
+        self.exit(EXIT_BUG)
 
     def next_theme(self, name: str | None = None) -> str:
         """Switches the theme while running; gives its name. Raises ThemeError."""
@@ -158,8 +192,9 @@ def run(
     if reason:
         sys.stderr.write(f"llmdebug: {reason}\n")
         return 2
-    opening = Opening(base_url=base_url, sources=sources, file=file, **connection)
-    worksheet, problem = first_worksheet(opening)
+    opening, worksheet, problem = opened(
+        Opening(base_url=base_url, sources=sources, file=file, **connection), environment=os.environ
+    )
     if problem:
         sys.stderr.write(f"llmdebug: {problem}\n")
         return 2
@@ -173,6 +208,9 @@ def run(
     )
     app.editor_command = config.editor if config is not None else ""
     result = app.run(mouse=config.mouse if config is not None else True)
+    if app.failed is not None:
+        told = f"an error of llmdebug itself: {type(app.failed).__name__}: {app.failed}. An unsent edit is kept."
+        sys.stderr.write(f"llmdebug: {told} LLMDEBUG_DEBUG=1 shows where it happened.\n")
     return result if isinstance(result, int) else app.return_code or 0
 
 

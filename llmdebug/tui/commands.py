@@ -35,7 +35,7 @@ Need = Literal[
 REASONS: dict[Need, str] = {
     "request": "there is no request yet: paste a curl command or a JSON body",
     "idle": "a request is under way: x cancels it",
-    "busy": "nothing is under way",
+    "busy": "nothing is under way; q leaves llmdebug",
     "answer": "there is no answer yet: s sends the request",
     "finding": "there is no diagnosis yet: s sends the request",
     "remedy": "the diagnosis offers nothing to send",
@@ -130,6 +130,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("palette", "colon ctrl+p", "commands", "find a command by its name"),
     _command("help", "question_mark", "more", "show the keys that work here", footer=9),
     _command("redraw", "ctrl+l", "redraw", "draw the whole screen again", "anywhere"),
+    _command("suspend", "ctrl+z", "suspend", "go to the shell; fg comes back"),
     _command("quit", "q ctrl+q", "quit", "leave; unsent edits are kept"),
     _command("pick", "enter", "choose", "go to the request under the cursor", "requests", ("request",)),
     _command("edit-here", "enter", "edit", "edit at the line under the cursor", "request", ("request",)),

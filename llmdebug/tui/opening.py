@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from llmdebug.http.exchange import Request
@@ -61,6 +61,23 @@ def standard_requests(base_url: str) -> list[Request]:
         Request(method="POST", url=join(base_url, STANDARD_ROUTES[1]), headers=HEADERS, body=text, name="completion"),
         Request(method="GET", url=join(base_url, "/v1/models"), name="models"),
     ]
+
+
+def opened(opening: Opening, *, environment: Mapping[str, str]) -> tuple[Opening, Worksheet, str]:
+    """The opening with the server it comes down to, the requests to begin with, and why there can be none."""
+    from llmdebug.http.baseurl import is_absolute, split
+    from llmdebug.http.credentials import default_base_url
+
+    base = opening.base_url
+    if base is None and opening.file is None and not opening.demo:
+        base = default_base_url(environment)
+    if base is not None and not is_absolute(base):
+        base = f"http://{base}"
+    opening = replace(opening, base_url=base)
+    worksheet, problem = first_worksheet(opening)
+    if base is None and worksheet.entries and not opening.demo:
+        opening = replace(opening, base_url=split(worksheet.entries[0].request.url)[0])
+    return opening, worksheet, problem
 
 
 def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:

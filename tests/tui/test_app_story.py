@@ -240,3 +240,67 @@ async def test_a_paste_is_understood(pasted: str, shown: str) -> None:
     async with driven(FakeSession([], [diagnosis()]), request()) as app:
         app.main.post_message(Paste(pasted))
         await app.shows(shown)
+
+
+async def test_saving_asks_where_and_says_so(tmp_path: Path) -> None:
+    secret = request(headers=(("Authorization", "Bearer sk-very-secret-key"), ("Content-Type", "application/json")))
+    async with driven(FakeSession(), secret) as app:
+        await app.press("w")
+        await app.shows("append to requests.http")
+        await app.press("ctrl+u")
+        app.main.bottom.paste(str(tmp_path / "saved.http"))
+        await app.press("enter")
+        await app.shows("Saved to")
+        await app.press("w")
+        await app.shows("saved.http")
+        await app.press("escape")
+        await app.press("w", "ctrl+u")
+        app.main.bottom.paste("/no/such/folder/x.http")
+        await app.press("enter")
+        await app.shows("cannot be saved")
+    assert "sk-very-secret-key" not in (tmp_path / "saved.http").read_text(encoding="utf-8")
+
+
+async def test_the_theme_is_switched_while_running(tree: Path) -> None:
+    session = FakeSession([answer()], [diagnosis()], tree)
+    async with driven(session, request()) as app:
+        await app.press("s")
+        await app.shows("server.py:3")
+        seen = set()
+        for _ in range(7):
+            await app.press("T")
+            seen.add(app.app.colours.name)
+            assert app.app.ansi_color == app.app.colours.ansi
+        assert len(seen) >= 6
+        await app.press("e")
+        await app.until(lambda: app.main.editor is not None)
+        app.app.next_theme("light")
+        await app.pilot.pause()
+        assert "prompt_token_ids" in app.screen()
+
+
+async def test_copying_a_place_through_the_terminal(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = FakeSession([answer()], [diagnosis()], tree)
+    async with driven(session, request()) as app:
+        await app.press("y")
+        assert "c curl" in app.screen()
+        await app.press("q")
+        assert app.main.is_running, "after y a key that copies nothing does nothing"
+        await app.press("s")
+        await app.shows("server.py:3")
+        for key in ("p", "c", "b", "r", "d", "y"):
+            await app.press("y", key)
+            assert "OSC 52" in app.message(), key
+
+
+def test_what_an_opening_comes_down_to(tmp_path: Path) -> None:
+    from llmdebug.tui.opening import Opening, opened
+
+    file = tmp_path / "a.http"
+    file.write_text("GET http://other:1/v1/models\n", encoding="utf-8")
+    from_environment, worksheet, problem = opened(Opening(), environment={"OPENAI_BASE_URL": "http://env/v1"})
+    assert (from_environment.base_url, len(worksheet.entries), problem) == ("http://env/v1", 3, "")
+    assert opened(Opening(base_url="host:8000"), environment={})[0].base_url == "http://host:8000"
+    assert opened(Opening(file=str(file)), environment={})[0].base_url == "http://other:1"
+    assert opened(Opening(), environment={})[1].entries == []
+    assert "no such file" in opened(Opening(file="/absent.http"), environment={})[2]

@@ -156,6 +156,11 @@ def redraw(screen: MainScreen) -> None:
         pane.refresh()
 
 
+def suspend(screen: MainScreen) -> None:
+    keep_now(screen)
+    screen.app.action_suspend_process()
+
+
 def quit_(screen: MainScreen) -> None:
     keep_now(screen)
     screen.app.exit(0)

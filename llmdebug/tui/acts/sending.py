@@ -118,14 +118,16 @@ async def _take_answer(screen: MainScreen, session: Session, entry: Entry, made:
         entry.state = outcome(made.exchange)
     else:
         entry.exchange = await asyncio.to_thread(session.redacted, made.exchange)
-        entry.state = await asyncio.to_thread(outcome, made.exchange)
         response = cast(Response, entry.exchange.response)
         document = await asyncio.to_thread(BodyDocument, response.body)
-    forget_draft(screen, entry)
+        entry.state = "answered" if response.status < 300 else "refused"
     if screen.entry is entry:
         screen.response.show(entry, document=document)
         screen.request.show(entry, screen.base_url)
         screen.diagnosis.show(entry, linked=screen.linked)
+    if document is not None:
+        entry.state = await asyncio.to_thread(outcome, made.exchange)
+    forget_draft(screen, entry)
     screen.show_list()
     _tell_warnings(screen, session)
 

@@ -33,6 +33,7 @@ ACTS: dict[str, Act] = {
     "palette": looking.palette,
     "help": looking.help_,
     "redraw": looking.redraw,
+    "suspend": looking.suspend,
     "quit": looking.quit_,
     "copy": copying.choose,
     "copy-place": copying.place,
