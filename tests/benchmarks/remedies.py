@@ -61,10 +61,9 @@ def tried(
     response = send(client, request.method, request.url, refusal.all_headers, request.body)
     question = ask(Exchange(request=request, response=response))
     assert question is not None
-    finding = look(ground, question)
-    matches = ground.resolve(question.method, question.path).matches
-    found = remedies(question, finding, ground, matches[0] if matches else None, models)
-    return finding.kind, [(remedy.title, is_answered(client, remedy)) for remedy in found[:2]]
+    seen = look(ground, question)
+    found = remedies(question, seen.finding, ground, seen.registered, models)
+    return seen.finding.kind, [(remedy.title, is_answered(client, remedy)) for remedy in found[:2]]
 
 
 def main(arguments: list[str]) -> None:

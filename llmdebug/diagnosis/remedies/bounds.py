@@ -55,7 +55,8 @@ def numbers_brought_in(case: Case) -> list[Proposal]:
     found: list[Proposal] = []
     for pointer in case.present[:MAX_BLAMED]:
         value = case.value(pointer)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and not key_at_fault(case, pointer):
             found += _numbers(case, pointer, value, 0.8)
     return found[:3]
 

@@ -82,7 +82,7 @@ class Shapes:
                 made == other and type(made) is type(other) for other in found
             ):
                 found.append(made)
-        found.sort(key=lambda made: isinstance(made, list) and not isinstance(value, list | dict))
+        found.sort(key=lambda made: (not self._admits(kind, made), _is_list_for_one(made, value)))
         return found[:6]
 
     def _admits_but_for_more(self, kind: Type, value: Any) -> bool:
@@ -182,6 +182,10 @@ class Shapes:
             admitted = self.checker.field_type(field)
             if not isinstance(admitted, Anything) and self._admits(admitted, value):
                 yield {field.names[0]: value}
+
+
+def _is_list_for_one(made: Any, value: Any) -> bool:
+    return isinstance(made, list) and not isinstance(value, list | dict)
 
 
 def scalars(value: Any, name: str) -> Iterator[Any]:

@@ -16,9 +16,11 @@ HOLLOW: tuple[Any, ...] = ("", None, [], {})
 
 def key_at_fault(case: Case, pointer: str) -> bool:
     """Whether it is the key of a free-form object that the text names, as an id that is none."""
-    holder, key = case.value(pointers.parent(pointer)), pointers.parse(pointer)[-1]
-    if not isinstance(holder, dict) or case.declared(pointer) is not None or not pointers.parent(pointer):
+    parent = pointers.parent(pointer)
+    holder = case.value(parent)
+    if not parent or not isinstance(holder, dict) or case.declared(pointer) is not None:
         return False
+    key = pointers.parse(pointer)[-1]
     spoken = re.search(rf"(?<![\w.]){re.escape(key)}(?![\w])", case.text) is not None
     return (
         spoken

@@ -63,12 +63,14 @@ JSON_TYPE = (("Content-Type", "application/json"),)
 
 
 def _typed(case: Case, key: str, value: str) -> Any:
-    if case.admits(case.type_at(pointers.join(key)), value):
-        return value
+    """A form's text as the type that the field has: a number or a yes only where no text is taken."""
+    kind = case.type_at(pointers.join(key))
     try:
-        return json.loads(value)
+        parsed = json.loads(value)
     except (ValueError, RecursionError):
         return value
+    takes_words = case.admits(kind, "any words")
+    return value if takes_words or not case.admits(kind, parsed) else parsed
 
 
 def without_infinities(case: Case) -> list[Proposal]:

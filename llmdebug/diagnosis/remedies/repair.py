@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 _TOKEN = re.compile(
     r"""(?P<blank>\s+)
     |(?P<comment>//[^\n]*|\#[^\n]*|/\*.*?\*/)
-    |(?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")
+    |(?P<double>"[^"\\]*+(?:(?:\\.|"(?!\s*+(?:[,:\]}"/\#]|$)))[^"\\]*+)*+")
     |(?P<single>'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')
     |(?P<mark>[\[\]{},:])
     |(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
@@ -28,7 +28,10 @@ _WORDS = {
     "nan": "null", "infinity": "null", "inf": "null",
 }  # fmt: skip
 _CLOSING = {"[": "]", "{": "}"}
-_ESCAPE = re.compile(r"\\(?![\"\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})")
+_PIECE = re.compile(r'\\.|"', re.DOTALL)
+"""An escape, or a quote that is none."""
+_ESCAPE = re.compile(r'(\\\\)|\\(?!["\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})')
+"""An escaped backslash, or one that escapes nothing."""
 
 
 def repaired(text: str) -> Any:
@@ -91,7 +94,7 @@ class _Rewriter:
         if kind == "mark":
             self._mark(token)
         elif kind == "double":
-            self._value(_ESCAPE.sub(lambda m: "\\" + m[0], token))
+            self._value(_string(token[1:-1], '"'))
         elif kind == "single":
             self._value(_string(token[1:-1], "'"))
         elif kind == "number":
@@ -136,13 +139,17 @@ class _Rewriter:
         while self.written and self.written[-1] == ",":
             self.written.pop()
         if self.written and self.written[-1] == ":":
+            self.written.pop()
+            self._drop_key()
+        elif closing == "}" and len(self.written) > 1 and self.written[-2] in (",", "{"):
             self._drop_key()
         self.written.append(closing)
         self.after_value = True
 
     def _drop_key(self) -> None:
         """A key whose value was cut off goes too."""
-        del self.written[-2:]
+        if self.written[-1] not in ("{", "[", "}", "]"):
+            self.written.pop()
         while self.written and self.written[-1] == ",":
             self.written.pop()
 
@@ -157,8 +164,10 @@ class _Rewriter:
 def _string(inner: str, quote: str) -> str:
     """The inside of a string in any quotes, as JSON writes it."""
     inner = inner.replace("\\'", "'") if quote == "'" else inner
-    inner = re.sub(r'(?<!\\)"', '\\"', inner) if quote == "'" else inner
-    inner = _ESCAPE.sub(lambda m: "\\" + m[0], inner).rstrip("\\")
+    inner = _PIECE.sub(lambda m: m[0] if len(m[0]) == 2 else "\\" + m[0], inner)
+    inner = _ESCAPE.sub(lambda m: m[1] or "\\" + m[0], inner)
+    if (len(inner) - len(inner.rstrip("\\"))) % 2:
+        inner = inner[:-1]
     return '"' + inner.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
 
 
