@@ -15,8 +15,8 @@ from textual.theme import Theme as TextualTheme
 
 from llmdebug.tui.keymap import Keymap
 from llmdebug.tui.opening import Opening, opened
-from llmdebug.tui.screens.main import MainScreen, background_of
-from llmdebug.tui.theme import Theme, ThemeError, chosen_theme, load_theme, theme_files
+from llmdebug.tui.screens.main import MainScreen
+from llmdebug.tui.theme import Theme, ThemeError, background_of, chosen_theme, load_theme, theme_files
 from llmdebug.tui.worksheet import Worksheet
 
 if TYPE_CHECKING:

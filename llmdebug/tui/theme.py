@@ -251,3 +251,11 @@ def chosen_theme(name: str, user_folder: Path | None) -> tuple[Theme, str]:
         return load_theme(theme_for_terminal(os.environ), files), told
     except ThemeError:
         return fallback_theme(), told
+
+
+def background_of(theme: Theme) -> str:
+    """The background as Textual writes colours."""
+    colour = theme.style("text").bgcolor
+    if theme.ansi or colour is None or colour.triplet is None:
+        return "ansi_default"
+    return colour.triplet.hex

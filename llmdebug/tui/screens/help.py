@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdebug.tui.commands import CONTEXTS, unmet
+from llmdebug.tui.screens.situation import met
 from llmdebug.tui.screens.viewer import ViewerScreen
 from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, wrap
 from llmdebug.tui.views.safetext import clean
@@ -21,7 +22,7 @@ class HelpScreen(ViewerScreen):
     def __init__(self, main: MainScreen) -> None:
         super().__init__(main)
         self._asked_in = main.context
-        self._met = main.met()
+        self._met = met(main)
 
     def heading(self, cells: int) -> Row:
         return (Span(f"Help: keys in the {self._asked_in} pane"),)

@@ -11,7 +11,7 @@ from textual import events
 from textual.geometry import Region
 from textual.screen import Screen
 
-from llmdebug.tui.commands import Command, Context, Need, unmet
+from llmdebug.tui.commands import Command, Context, unmet
 from llmdebug.tui.keymap import Keymap
 from llmdebug.tui.opening import Opening
 from llmdebug.tui.panes.bars import BottomBar, Question, TitleBar
@@ -21,9 +21,10 @@ from llmdebug.tui.panes.linepane import LinePane
 from llmdebug.tui.panes.request import RequestPane
 from llmdebug.tui.panes.requests import RequestsPane
 from llmdebug.tui.panes.response import ResponsePane
-from llmdebug.tui.theme import Theme
+from llmdebug.tui.screens.situation import hints, met, title
+from llmdebug.tui.theme import Theme, background_of
 from llmdebug.tui.views.rows import Row, Span
-from llmdebug.tui.views.safetext import clean, shorten_middle
+from llmdebug.tui.views.safetext import clean
 from llmdebug.tui.worksheet import Entry, Worksheet
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.told_warnings: set[str] = set()
         self.closing = contextlib.ExitStack()
         """What is to be ended with the screen."""
-        self.title_bar = TitleBar(theme, self._title)
-        self.bottom = BottomBar(theme, self.hints)
+        self.title_bar = TitleBar(theme, lambda: title(self))
+        self.bottom = BottomBar(theme, lambda: hints(self))
         self.requests = RequestsPane(theme, worksheet, lambda: f"{len(worksheet.entries):,}")
         self.request = RequestPane(theme)
         self.response = ResponsePane(theme)
@@ -203,25 +204,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.place()
         self.bottom.refresh()
 
-    def _title(self) -> tuple[Row, Row]:
-        left: list[Span] = [Span("llmdebug", "bar_key"), Span("  "), Span(clean(self._server()))]
-        if self.opening.client.get("insecure"):
-            left.append(Span("  certificates not checked", "error"))
-        if self.linked and self.session is not None:
-            names = ", ".join(tree.name for tree in self.session.trees.trees)
-            left.append(Span("  source " + shorten_middle(clean(names), 30)))
-        elif not self.linked:
-            left.append(Span("  no source linked"))
-        count = len(self.worksheet.entries)
-        right = (Span(f" {self.worksheet.current + 1}/{count}"),) if count else ()
-        return tuple(left), right
-
-    def _server(self) -> str:
-        if self.opening.demo:
-            starting = "did not start" if self.ready.is_set() else "is starting"
-            return f"demo server {starting}" if self.session is None else f"demo server at {self.base_url}"
-        return self.base_url or "no server"
-
     # Keys.
 
     @property
@@ -234,42 +216,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
     @property
     def searching(self) -> bool:
         return self.editor is None and not self.copying and bool(self.pane.needle)
-
-    def met(self) -> set[Need]:
-        """What can be acted on now."""
-        entry = self.entry
-        met: set[Need] = {"busy"} if self.sending is not None else {"idle"}
-        if self.opening.file is not None:
-            met.add("file")
-        if entry is None:
-            return met
-        met.add("request")
-        if entry.is_changed or entry.applied is not None:
-            met.add("changed")
-        if entry.exchange is not None:
-            met |= {"answer", "sent"}
-        if self.response.text is not None and self.response.text.choices:
-            met.add("turn")
-        if self.response.can_fold:
-            met.add("fold")
-        if entry.diagnosis is not None:
-            met.add("finding")
-            if any(remedy.requests for remedy in entry.diagnosis.remedies):
-                met.add("remedy")
-            if self.diagnosis.site is not None:
-                met.add("site")
-        return met
-
-    def hints(self) -> list[tuple[str, str]]:
-        """Keys and what they do, for the footer; help comes last."""
-        met = self.met()
-        commands = self.keymap.in_context(self.context, searching=self.searching)
-        ranked = sorted((c for c in commands if c.footer and not unmet(c, met)), key=lambda c: c.footer)
-        if self.searching:
-            ranked.sort(key=lambda c: c.context != "search")
-        help_first = [c for c in ranked if c.name == "help"]
-        others = [c for c in ranked if c.name != "help"]
-        return [(self.keymap.shown(command), command.short) for command in (*others, *help_first)]
 
     def on_key(self, event: events.Key) -> None:
         if self.bottom.question is not None:
@@ -295,7 +241,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def perform(self, command: Command, key: str = "") -> None:
         """Does what a command says, or tells why not."""
         self.copying = False
-        reason = unmet(command, self.met())
+        reason = unmet(command, met(self))
         if reason:
             self.tell(f"{command.name}: {reason}.", "warning")
             return
@@ -351,14 +297,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if self.editor is not None:
             self.editor.set_theme(theme)
         self.styles.background = background_of(theme)
-
-
-def background_of(theme: Theme) -> str:
-    """The background as Textual writes colours."""
-    colour = theme.style("text").bgcolor
-    if theme.ansi or colour is None or colour.triplet is None:
-        return "ansi_default"
-    return colour.triplet.hex
 
 
 def _nothing(_screen: MainScreen, _command: Command, _key: str) -> None:

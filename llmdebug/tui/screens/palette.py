@@ -8,6 +8,7 @@ from textual import events
 
 from llmdebug.tui.commands import COMMANDS, Command, unmet
 from llmdebug.tui.panes.bars import Question
+from llmdebug.tui.screens.situation import met
 from llmdebug.tui.screens.viewer import ViewerScreen
 from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe
 from llmdebug.tui.views.safetext import shorten, width
@@ -21,7 +22,7 @@ class PaletteScreen(ViewerScreen):
 
     def __init__(self, main: MainScreen) -> None:
         super().__init__(main)
-        self._met = main.met()
+        self._met = met(main)
         self.found: list[Command] = commands_for("")
         self.bottom.question = Question("command", "", self._chosen, self._filter, self._left)
 

@@ -1,0 +1,72 @@
+"""Where the main screen stands: what its first and last line say, and which commands can be done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdebug.tui.commands import Need, unmet
+from llmdebug.tui.views.rows import Row, Span
+from llmdebug.tui.views.safetext import clean, shorten_middle
+
+if TYPE_CHECKING:
+    from llmdebug.tui.screens.main import MainScreen
+
+
+def title(screen: MainScreen) -> tuple[Row, Row]:
+    """The first line: server and source at the left, which request of how many at the right."""
+    left: list[Span] = [Span("llmdebug", "bar_key"), Span("  "), Span(clean(_server(screen)))]
+    if screen.opening.client.get("insecure"):
+        left.append(Span("  certificates not checked", "error"))
+    if screen.linked and screen.session is not None:
+        names = ", ".join(tree.name for tree in screen.session.trees.trees)
+        left.append(Span("  source " + shorten_middle(clean(names), 30)))
+    elif not screen.linked:
+        left.append(Span("  no source linked"))
+    count = len(screen.worksheet.entries)
+    right = (Span(f" {screen.worksheet.current + 1}/{count}"),) if count else ()
+    return tuple(left), right
+
+
+def _server(screen: MainScreen) -> str:
+    if screen.opening.demo:
+        starting = "did not start" if screen.ready.is_set() else "is starting"
+        return f"demo server {starting}" if screen.session is None else f"demo server at {screen.base_url}"
+    return screen.base_url or "no server"
+
+
+def met(screen: MainScreen) -> set[Need]:
+    """What can be acted on now."""
+    entry = screen.entry
+    can: set[Need] = {"busy"} if screen.sending is not None else {"idle"}
+    if screen.opening.file is not None:
+        can.add("file")
+    if entry is None:
+        return can
+    can.add("request")
+    if entry.is_changed or entry.applied is not None:
+        can.add("changed")
+    if entry.exchange is not None:
+        can |= {"answer", "sent"}
+    if screen.response.text is not None and screen.response.text.choices:
+        can.add("turn")
+    if screen.response.can_fold:
+        can.add("fold")
+    if entry.diagnosis is not None:
+        can.add("finding")
+        if any(remedy.requests for remedy in entry.diagnosis.remedies):
+            can.add("remedy")
+        if screen.diagnosis.site is not None:
+            can.add("site")
+    return can
+
+
+def hints(screen: MainScreen) -> list[tuple[str, str]]:
+    """Keys and what they do, for the footer; help comes last."""
+    can = met(screen)
+    commands = screen.keymap.in_context(screen.context, searching=screen.searching)
+    ranked = sorted((c for c in commands if c.footer and not unmet(c, can)), key=lambda c: c.footer)
+    if screen.searching:
+        ranked.sort(key=lambda c: c.context != "search")
+    help_first = [c for c in ranked if c.name == "help"]
+    others = [c for c in ranked if c.name != "help"]
+    return [(screen.keymap.shown(command), command.short) for command in (*others, *help_first)]
