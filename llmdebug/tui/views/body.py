@@ -20,6 +20,7 @@ WRAPPED_BYTES = 64_000
 """Bodies up to this size are wrapped."""
 LONGEST_SHOWN = 20_000
 """Characters of one line that can be scrolled to."""
+LONGEST_COLOURED = 2_000
 FORMATTED_BYTES = 64_000_000
 """Larger bodies are shown as they came."""
 
@@ -194,7 +195,7 @@ class BodyRows:
 
     def _row(self, line: int, most: int) -> Row:
         text = clean(self._lines.text(line, most))
-        row = json_row(text) if self._document.is_json else (Span(text),)
+        row = _coloured(text) if self._document.is_json else (Span(text),)
         end = self._document.folded.get(line)
         if end is not None:
             hidden = end - line - 1
@@ -205,6 +206,13 @@ class BodyRows:
     def _wrapped(self, line: int) -> list[Row]:
         row = self._row(line, LONGEST_SHOWN)
         return wrap(row, self._cells, hang=_indent(row[0].text if row else "") + 2)
+
+
+def _coloured(text: str) -> Row:
+    """A line of JSON; of one that is very long only the beginning is coloured."""
+    if len(text) <= LONGEST_COLOURED:
+        return json_row(text)
+    return (*json_row(text[:LONGEST_COLOURED]), Span(text[LONGEST_COLOURED:]))
 
 
 class HexRows:
