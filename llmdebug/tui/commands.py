@@ -33,11 +33,11 @@ Need = Literal[
 ]
 
 REASONS: dict[Need, str] = {
-    "request": "there is no request yet: paste a curl command or a JSON body",
-    "idle": "a request is under way: x cancels it",
-    "busy": "nothing is under way; q leaves llmdebug",
-    "answer": "there is no answer yet: s sends the request",
-    "finding": "there is no diagnosis yet: s sends the request",
+    "request": "there is no request yet: paste a curl command or a JSON body, or press {edit}",
+    "idle": "a request is under way: {cancel} cancels it",
+    "busy": "nothing is under way; {quit} leaves llmdebug",
+    "answer": "there is no answer yet: {send} sends the request",
+    "finding": "there is no diagnosis yet: {send} sends the request",
     "remedy": "the diagnosis offers nothing to send",
     "site": "the diagnosis names no place in a source tree",
     "sent": "the request was not sent yet",
@@ -46,7 +46,7 @@ REASONS: dict[Need, str] = {
     "fold": "there is nothing to fold here",
     "turn": "the answer holds no assistant message to append",
 }
-"""What each need is told as when it is not met."""
+"""What each need is told as when it is not met; `{command}` stands for its key."""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ def _command(
 COMMANDS: tuple[Command, ...] = (
     _command("send", "s ctrl+r", "send", "send the request as it stands", needs=("request", "idle"), footer=1),
     _command("cancel", "x ctrl+c", "cancel", "cancel the request that is under way", needs=("busy",), footer=2),
-    _command("edit", "e i", "edit", "edit the request: its line, headers and body", needs=("request",), footer=3),
+    _command("edit", "e i", "edit", "edit the request: its line, headers and body", footer=3),
     _command(
         "remedy",
         "1 2 3 4 5 6 7 8 9",

@@ -55,6 +55,8 @@ _SHOWN = {
 _TYPED = {shown: key for key, shown in _SHOWN.items()} | {"pgdn": "pagedown", "pgup": "pageup", "esc": "escape"}
 _NAMED = frozenset(_SHOWN) | frozenset({"backspace", "delete", "insert"}) | {f"f{n}" for n in range(1, 13)}
 
+_COMMAND = re.compile("{(" + "|".join(BY_NAME) + ")}")
+
 _LAYERS: dict[Context, tuple[Context, ...]] = {
     "requests": ("requests", "panes", "viewer", "anywhere"),
     "request": ("request", "panes", "viewer", "anywhere"),
@@ -139,6 +141,10 @@ class Keymap:
             return "1-9"
         keys = self.keys[command.name]
         return shown_key(keys[0]) if keys else ""
+
+    def told(self, text: str) -> str:
+        """A sentence of ours with each `{command}` as the key that does it."""
+        return _COMMAND.sub(lambda match: self.shown(BY_NAME[match[1]]) or "(no key)", text)
 
     def all_shown(self, command: Command) -> str:
         """All keys of a command."""

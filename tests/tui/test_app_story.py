@@ -185,7 +185,7 @@ async def test_linking_a_source_diagnoses_again(tree: Path) -> None:
     session = FakeSession([answer()], [diagnosis(sites=(), related=()), diagnosis()])
     async with driven(session, request()) as app:
         await app.press("s")
-        await app.shows("No source is linked")
+        await app.shows("No source is linked: L links")
         await app.press("L")
         await app.press(*"/nowhere", "enter")
         await app.shows("there is no such folder")

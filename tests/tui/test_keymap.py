@@ -87,6 +87,8 @@ def test_keys_as_people_write_them(written: str, key: str) -> None:
 
 def test_what_cannot_be_done_says_why() -> None:
     assert unmet(BY_NAME["remedy"], {"idle"}) == REASONS["remedy"]
+    assert "x cancels it" in Keymap().told(REASONS["idle"])
+    assert "F5 sends the request" in Keymap({"send": ["F5"]}).told(REASONS["answer"])
     assert unmet(BY_NAME["remedy"], {"idle", "remedy"}) == ""
 
 

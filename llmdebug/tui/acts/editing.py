@@ -11,6 +11,7 @@ import msgspec
 from llmdebug.http.exchange import Request
 from llmdebug.tui.acts.drafting import keep_now
 from llmdebug.tui.acts.remedies import shown_request
+from llmdebug.tui.opening import standard_requests
 from llmdebug.tui.panes.bars import Question
 from llmdebug.tui.requesttext import (
     MAX_EDITED_BYTES,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from llmdebug.tui.screens.main import MainScreen
 
 CHECK_AFTER_S = 0.15
+UNKNOWN_SERVER = "http://localhost:8000"
 
 
 def edit(screen: MainScreen) -> None:
@@ -42,17 +44,17 @@ def edit_here(screen: MainScreen) -> None:
 
 
 def _open(screen: MainScreen, line: int | None) -> None:
-    entry = screen.entry
-    if entry is None:
-        return
+    entry = screen.entry or _new(screen)
     body = editable_body(entry.request.body)
     if body is None:
         told = f"a body of {size(len(entry.request.body))}, or one that is no text, is not edited here"
-        screen.tell(f"{told} (up to {size(MAX_EDITED_BYTES)}): E opens your own editor.", "warning")
+        other = screen.keymap.told("{edit-outside} opens your own editor.")
+        screen.tell(f"{told} (up to {size(MAX_EDITED_BYTES)}): {other}", "warning")
         return
     from llmdebug.tui.panes.editor import RequestEditor
 
     text = request_text(entry.request, screen.base_url, body)
+    screen.title_bar.update()
     editor = RequestEditor(text, screen.theme)
     editor.app_keys = frozenset(
         key for command in screen.keymap.in_context("editor") for key in screen.keymap.keys[command.name]
@@ -75,6 +77,12 @@ def _marks(entry: Entry, body: str, starts: int) -> dict[int, str]:
     if entry.diagnosis is None or entry.sent is None or entry.settled == "confirmed":
         return {}
     return {starts + at: mark for at, mark in marks_of(body, entry.diagnosis, entry.sent.body).items()}
+
+
+def _new(screen: MainScreen) -> Entry:
+    """A request to begin with, where there is none."""
+    screen.base_url = screen.base_url or UNKNOWN_SERVER
+    return screen.worksheet.insert_after_current(standard_requests(screen.base_url)[0])
 
 
 def typed_request(screen: MainScreen) -> Request | None:

@@ -44,7 +44,8 @@ def open_source(screen: MainScreen) -> None:
     try:
         status = run_editor(screen, arguments)
     except OSError as error:
-        screen.tell(f"{words[0]} could not be started: {error.strerror}. v shows the source here.", "error")
+        here = screen.keymap.told("{view-source} shows the source here.")
+        screen.tell(f"{words[0]} could not be started: {error.strerror}. {here}", "error")
         return
     if status != 0:
         screen.tell(f"{words[0]} ended with status {status}.", "warning")

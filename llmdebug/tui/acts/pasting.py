@@ -32,7 +32,8 @@ def paste(screen: MainScreen, text: str) -> None:
             screen.base_url = _origin(request.url)
         screen.show_entry(home=True)
         screen.activate("request")
-        screen.tell(f"Pasted: {request.method} {request.url}. s sends it, e edits it.", "ok")
+        next_keys = screen.keymap.told("{send} sends it, {edit} edits it.")
+        screen.tell(f"Pasted: {request.method} {request.url}. {next_keys}", "ok")
 
 
 def _origin(url: str) -> str:
@@ -54,7 +55,7 @@ def _body(screen: MainScreen, body: bytes) -> None:
     screen.activate("request")
     here = screen.entry
     path = here.request.url if here is not None else ""
-    screen.tell(f"Pasted as the body of {path}; u undoes it.", "ok")
+    screen.tell(f"Pasted as the body of {path}; " + screen.keymap.told("{undo} undoes it."), "ok")
 
 
 def _route_for(body: bytes, base_url: str) -> Request:
@@ -82,5 +83,6 @@ async def _answer(screen: MainScreen, pasted: Pasted) -> None:
     entry.settled = entry.settled_text = ""
     screen.show_entry(home=True)
     screen.activate("diagnosis")
-    screen.tell("Pasted as the answer to this request; put the request that was refused in its place (e).", "ok")
+    told = "Pasted as the answer to this request; {edit} puts the request that was refused in its place."
+    screen.tell(screen.keymap.told(told), "ok")
     await diagnose(screen, session, entry, SentExchange(id="", exchange=exchange))

@@ -63,21 +63,28 @@ class DiagnosisPane(LinePane):
         self.targets = shown.targets
         rows = shown.rows
         if not self.linked:
-            rows = [*rows, *wrapped([safe("No source is linked: L links the folder that holds it.", "warning")], cells)]
+            rows = [
+                *rows,
+                *wrapped([safe(self.keymap.told("No source is linked: {link-source} links it."), "warning")], cells),
+            ]
         return FixedRows(rows)
 
     def _before(self, entry: Entry | None) -> list[Row]:
-        if entry is not None and entry.settled:
+        if entry is None:
+            return []
+        if entry.settled:
             return [self._settled(entry)]
-        if entry is not None and entry.exchange is not None and not entry.diagnosing:
+        if entry.exchange is not None and not entry.diagnosing:
             none = entry.exchange.response is None
             told = "No answer came, so there is nothing to diagnose." if none else "Nothing is wrong with this answer."
             return [safe(told, "dim")]
-        if self.linked:
-            return [safe("A refusal is traced here to the line of the server's source that refused.", "dim")]
+        traced = "A refusal is traced here to the line of the server's source that refused."
+        if not self.linked:
+            traced = "No source is linked: {link-source} links the server's, to trace a refusal in it."
         return [
-            safe("No source is linked, so a refusal can be read but not traced to a line of code."),
-            safe("L links the folder that holds the server's source; or start with --source FOLDER.", "dim"),
+            safe(self.keymap.told("{send} sends this request, {edit} edits it, {list} picks another one.")),
+            safe(self.keymap.told(traced), "text" if self.linked else "warning"),
+            safe(self.keymap.told("Paste a curl command, a client's error, or a JSON body. {help} shows every key.")),
         ]
 
     def _settled(self, entry: Entry) -> Row:

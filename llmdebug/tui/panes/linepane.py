@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from llmdebug.tui.keymap import Keymap
 from llmdebug.tui.panes.painter import beside, marked_matches, paint
 from llmdebug.tui.theme import Theme
 from llmdebug.tui.views.rows import NO_ROWS, Row, Rows, Span, pattern_of
@@ -48,6 +49,8 @@ class LinePane(Widget):
     def __init__(self, theme: Theme) -> None:
         super().__init__(id=self.pane or None)
         self.theme = theme
+        self.keymap = Keymap()
+        """The user's, once the screen has given it."""
         self.active = False
         self.divider = False
         """Whether its first column is the line between two columns."""

@@ -12,9 +12,9 @@ from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
 from llmdebug.tui.worksheet import Entry
 
 FIRST_STEPS = (
-    "Paste a curl command, an error of a client library, or a JSON body: it becomes a request here.",
-    "e edits it, s sends it, and a refusal is traced to the line of the server's source that refused.",
-    "L links the folder that holds that source. ? shows every key.",
+    "Paste a curl command or a JSON body, or press {edit}: it becomes a request here.",
+    "{send} sends it. A refusal is traced to the line of the server's source that refused.",
+    "{link-source} links the folder that holds that source. {help} shows every key.",
 )
 
 
@@ -45,7 +45,7 @@ class RequestPane(LinePane):
             return (Span("Request"),), ()
         right: Row = ()
         if entry.applied is not None:
-            right = (Span(f"remedy {entry.applied.number} · s sends", "accent"),)
+            right = (Span(self.keymap.told(f"remedy {entry.applied.number} · {{send}} sends"), "accent"),)
         elif self.problem:
             right = (Span("not JSON", "error"),)
         elif entry.is_changed:
@@ -55,7 +55,7 @@ class RequestPane(LinePane):
     def make_rows(self, cells: int) -> Rows:
         entry = self.entry
         if entry is None:
-            return FixedRows(wrapped([safe(line) for line in FIRST_STEPS], cells, 2))
+            return FixedRows(wrapped([(Span("  "), *safe(self.keymap.told(line))) for line in FIRST_STEPS], cells, 2))
         return RequestRows(entry.request, self.base_url, self.document, self._marks(entry), cells)
 
     def make_pinned(self, cells: int) -> tuple[Row, ...]:

@@ -68,7 +68,9 @@ class ResponsePane(LinePane):
         if entry is None:
             return (Span("Response"),), ()
         if entry.state == "waiting":
-            return (Span(f"waiting {responseview.duration(entry.waited)}", "warning"),), (Span("x cancels", "dim"),)
+            return (Span(f"waiting {responseview.duration(entry.waited)}", "warning"),), (
+                Span(self.keymap.told("{cancel} cancels"), "dim"),
+            )
         if entry.exchange is None:
             return (Span("Response"),), ()
         left = responseview.status_spans(entry.exchange, brief=entry.is_stale)
@@ -85,10 +87,11 @@ class ResponsePane(LinePane):
         if entry.state == "waiting":
             where = entry.request.url.partition("://")[2].partition("/")[0]
             text = self.text or StreamText()
-            return responseview.waiting_rows(entry.waited, len(entry.events), text, cells, where)
+            hint = f"{where} has the request; a slow first token is normal. " + self.keymap.told("{cancel} cancels.")
+            return responseview.waiting_rows(entry.waited, len(entry.events), text, cells, hint)
         exchange = entry.exchange
         if exchange is None:
-            return FixedRows(wrapped([safe("Not sent yet: s sends the request.", "dim")], cells))
+            return FixedRows(wrapped([safe(self.keymap.told("Not sent yet: {send} sends the request."), "dim")], cells))
         response = exchange.response
         if response is None:
             return FixedRows(responseview.failure_rows(exchange, cells))

@@ -40,7 +40,7 @@ class HelpScreen(ViewerScreen):
                 )
                 shown = command.context
             reason = unmet(command, self._met)
-            told = f"{command.help}" + (f" (not now: {reason})" if reason else "")
+            told = f"{command.help}" + (f" (not now: {keymap.told(reason)})" if reason else "")
             rows += wrap(
                 (
                     Span(f"  {keymap.all_shown(command):<{KEYS_CELLS}} ", "accent" if not reason else "dim"),

@@ -86,9 +86,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
             "response": self.response,
             "diagnosis": self.diagnosis,
         }
+        for pane in self.panes.values():
+            pane.keymap = keymap
         self.regions: dict[Widget, Region] = {}
         self._panes_layout = PanesLayout(self.regions)
-        self.act: Callable[[MainScreen, Command, str], None] = _nothing
+        self.act: Callable[[MainScreen, Command, str], None] = lambda _screen, _command, _key: None
         self.on_start: Callable[[MainScreen], None] = lambda _screen: None
 
     # Building and placing.
@@ -243,7 +245,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.copying = False
         reason = unmet(command, met(self))
         if reason:
-            self.tell(f"{command.name}: {reason}.", "warning")
+            self.tell(f"{command.name}: {self.keymap.told(reason)}.", "warning")
             return
         self.act(self, command, key)
         self.bottom.update()
@@ -297,7 +299,3 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if self.editor is not None:
             self.editor.set_theme(theme)
         self.styles.background = background_of(theme)
-
-
-def _nothing(_screen: MainScreen, _command: Command, _key: str) -> None:
-    """Until the app gives the screen its acts."""

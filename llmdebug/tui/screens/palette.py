@@ -34,7 +34,7 @@ class PaletteScreen(ViewerScreen):
         for command in self.found:
             reason = unmet(command, self._met)
             keys = self.main.keymap.shown(command)
-            told = f"{command.help}" if not reason else f"not now: {reason}"
+            told = f"{command.help}" if not reason else f"not now: {self.main.keymap.told(reason)}"
             room = cells - 22 - width(keys) - 2
             text = shorten(told, room)
             rows.append(

@@ -153,7 +153,7 @@ def text_rows(text: StreamText, cells: int) -> Rows:
             rows.append((Span(f"[{clean(said.finish)}]", "dim"),))
     if text.usage:
         rows += wrapped([safe(_usage(text.usage), "dim")], cells)
-    return FixedRows(rows or [safe("The stream holds no text: see its events with t.", "dim")])
+    return FixedRows(rows or [safe("The stream holds no text: see its events.", "dim")])
 
 
 def _paragraphs(text: str, cells: int, role: str) -> list[Row]:
@@ -171,13 +171,13 @@ def _arguments(arguments: str, cells: int) -> list[Row]:
     return wrapped([json_row(clean(line)) for line in written.split("\n")], cells, 4)
 
 
-def waiting_rows(seconds: float, events: int, text: StreamText, cells: int, where: str) -> Rows:
-    """While an answer is awaited or coming in."""
+def waiting_rows(seconds: float, events: int, text: StreamText, cells: int, hint: str) -> Rows:
+    """While an answer is awaited or coming in; `hint` tells what can be done."""
     if not events:
         rows = wrapped(
             [
                 (Span(f"waiting for the model: {duration(seconds)}", "warning"),),
-                safe(f"{where} has taken the request; a slow first token is normal. x cancels.", "dim"),
+                safe(hint, "dim"),
             ],
             cells,
         )
