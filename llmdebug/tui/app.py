@@ -110,6 +110,7 @@ class DebuggerApp(App[int], inherit_bindings=False):
         return self.main
 
     def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, lambda _app: self.redraw())
         loop = asyncio.get_running_loop()
         for number in (signal.SIGHUP, signal.SIGTERM):
             try:
@@ -119,6 +120,13 @@ class DebuggerApp(App[int], inherit_bindings=False):
 
     def on_resize(self) -> None:
         self.forget_terminal()
+
+    def redraw(self) -> None:
+        """Paints everything again, whatever the terminal shows."""
+        self.forget_terminal()
+        self.screen.refresh(layout=True)
+        for widget in self.screen.children:
+            widget.refresh()
 
     def forget_terminal(self) -> None:
         """The next paint is whole: the terminal may show anything."""

@@ -151,10 +151,7 @@ def palette(screen: MainScreen) -> None:
 
 
 def redraw(screen: MainScreen) -> None:
-    cast("DebuggerApp", screen.app).forget_terminal()
-    screen.refresh(layout=True)
-    for pane in screen.panes.values():
-        pane.refresh()
+    cast("DebuggerApp", screen.app).redraw()
 
 
 def suspend(screen: MainScreen) -> None:
