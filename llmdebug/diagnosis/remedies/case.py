@@ -160,8 +160,9 @@ class Case:
         if not isinstance(holder, dict):
             return given
         for model in self.models_at(pointer)[:1]:
+            listed = set(given)
             unknown = [pointer + pointers.join(key) for key in holder if model.by_key(key) is None]
-            given += [p for p in unknown if p not in given]
+            given += [place for place in unknown if place not in listed]
         return given
 
     @property

@@ -17,6 +17,7 @@ from llmdebug.diagnosis.remedies.repair import repaired
 from llmdebug.jsontext import pointer as pointers
 
 MAX_FIELDS = 5
+MAX_KEYS = 200
 _VALUE = r"[`'\"]?(true|false|none|null|enabled|-?\d+(?:\.\d+)?|\"[^\"]{1,40}\"|'[^']{1,40}')"
 _DEMAND = re.compile(
     rf"[`'\"]?\b([A-Za-z_]\w*)[`'\"]?\s*(?:={{1,2}}|must be(?: set to| equal to)?"
@@ -55,7 +56,7 @@ def resolved(case: Case) -> list[Proposal]:
 def suspects(case: Case) -> list[str]:
     """The fields of the request that are blamed, or that the text speaks of."""
     found = list(case.present)
-    holder = case.body if isinstance(case.body, dict) else {}
+    holder = list(case.body)[:MAX_KEYS] if isinstance(case.body, dict) else []
     found += [
         p for key in holder if (p := pointers.join(key)) not in found and in_words(case.text, key) and key != "model"
     ]

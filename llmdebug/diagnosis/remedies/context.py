@@ -212,15 +212,17 @@ def _older_left_out(case: Case, share: float) -> list[Proposal]:
         return []
     sizes = [_size(message) for message in messages]
     target = sum(sizes) * share
-    kept = list(range(len(messages)))
+    left, gone_places = sum(sizes), set()
     for place, message in enumerate(messages[:-1]):
-        if sum(sizes[i] for i in kept) <= target:
+        if left <= target:
             break
         if not (isinstance(message, dict) and message.get("role") in ("system", "developer")):
-            kept.remove(place)
-    while kept and _answers(messages[kept[0]]) and len(kept) > 1:
-        kept.pop(0)
-    if len(kept) == len(messages) or sum(sizes[i] for i in kept) > target * 1.1:
+            gone_places.add(place)
+            left -= sizes[place]
+    kept = [place for place in range(len(messages)) if place not in gone_places]
+    first = next((i for i, place in enumerate(kept[:-1]) if not _answers(messages[place])), len(kept) - 1)
+    kept = kept[first:]
+    if len(kept) == len(messages) or left > target * 1.1:
         return []
     gone = len(messages) - len(kept)
     body = case.changed("/messages", [messages[i] for i in kept])

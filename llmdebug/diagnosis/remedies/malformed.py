@@ -84,8 +84,30 @@ def without_infinities(case: Case) -> list[Proposal]:
 
 
 def infinities(body: Any) -> list[str]:
-    """Pointers of numbers that JSON cannot write."""
-    return [place for place, value in walk(body) if isinstance(value, float) and not math.isfinite(value)]
+    """Pointers of numbers that JSON cannot write, in order."""
+    try:
+        json.dumps(body, allow_nan=False)
+    except (ValueError, RecursionError):
+        return sorted(_infinities(body))
+    return []
+
+
+def _infinities(body: Any) -> list[str]:
+    found = []
+    waiting: list[tuple[str, Any]] = [("", body)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            found.append(place)
+        elif isinstance(value, dict):
+            waiting += [(place + pointers.join(key), item) for key, item in value.items() if _may_hold(item)]
+        elif isinstance(value, list):
+            waiting += [(f"{place}/{index}", item) for index, item in enumerate(value) if _may_hold(item)]
+    return found
+
+
+def _may_hold(value: Any) -> bool:
+    return isinstance(value, float | dict | list)
 
 
 def broken_strings(body: Any) -> list[str]:

@@ -21,6 +21,7 @@ MAX_MISSING = 4
 COMMONEST = ("user", "text", "function")
 """Tags that most requests carry: taken where the other keys do not tell."""
 MAX_HOLDERS = 400
+MAX_STRAYS = 100
 EMPTY: tuple[Any, ...] = ("", [], {}, None)
 
 
@@ -181,7 +182,7 @@ def _gathered(case: Case, kind: Type, pointer: str) -> list[Proposal]:
         return []
     if not isinstance(kind, Object):
         return []
-    strays = {p: pointers.parse(p)[-1] for p in case.ignored_below(parent)}
+    strays = {p: pointers.parse(p)[-1] for p in case.ignored_below(parent)[:MAX_STRAYS]}
     taken = {source: key for source, key in strays.items() if kind.model.by_key(key) is not None}
     if not taken:
         return []

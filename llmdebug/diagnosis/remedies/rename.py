@@ -20,6 +20,7 @@ from llmdebug.jsontext import pointer as pointers
 
 LEAST = 0.5
 MAX_FIELDS = 400
+MAX_SOURCES = 40
 
 
 def renamed(case: Case) -> list[Proposal]:
@@ -160,7 +161,7 @@ def suitor(case: Case, declared: Declared, pointer: str) -> Iterator[tuple[float
         return
     parent, name = pointers.parent(pointer), declared.names[0]
     shapes = Shapes(case.ground.checker)
-    for source in case.ignored_below(parent):
+    for source in case.ignored_below(parent)[:MAX_SOURCES]:
         value = case.value(source)
         if value is None:
             continue

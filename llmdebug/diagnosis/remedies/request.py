@@ -10,13 +10,15 @@ from llmdebug.diagnosis.remedies.malformed import infinities
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.verdict import Remedy, RemedyRequest
 from llmdebug.jsontext import pointer as pointers
-from llmdebug.jsontext.patch import diff
+from llmdebug.jsontext.patch import Operation, diff, same
 
 LEFT_OUT = frozenset(
     {"content-length", "host", "transfer-encoding", "content-encoding", "connection", "accept-encoding", "expect"}
 )
 """Headers of the bytes and the connection that were, not of the request."""
 MAX_REQUESTS = 32
+MAX_COMPARED = 200_000
+"""Bytes."""
 
 
 def remedy_of(question: Question, proposal: Proposal) -> Remedy | None:
@@ -32,14 +34,28 @@ def remedy_of(question: Question, proposal: Proposal) -> Remedy | None:
         )
         for body in (bodies or [_finite(original)])
     )
-    patch = diff(question.body, bodies[0]) if bodies and question.body is not None else []
+    patch = _patch(question, bodies[0]) if bodies and question.body is not None else []
     return Remedy(title=proposal.title, why=proposal.why, requests=requests, patch=tuple(patch))
+
+
+def _patch(question: Question, new: Any) -> list[Operation]:
+    """The change; of a large body field by field only, as comparing it more closely takes too long."""
+    old = question.body
+    if len(question.request.body) <= MAX_COMPARED or not isinstance(old, dict) or not isinstance(new, dict):
+        return diff(old, new)
+    changes: list[Operation] = [{"op": "remove", "path": pointers.join(key)} for key in old if key not in new]
+    for key, value in new.items():
+        if key not in old:
+            changes.append({"op": "add", "path": pointers.join(key), "value": value})
+        elif old[key] is not value and not same(old[key], value):
+            changes.append({"op": "replace", "path": pointers.join(key), "value": value})
+    return changes
 
 
 def _finite(body: Any) -> Any:
     """The body without numbers that JSON cannot write; in a list they become null."""
-    for place in reversed(infinities(body)):
-        if isinstance(pointers.get(body, pointers.parent(place)), list):
+    for place in infinities(body):
+        if place and isinstance(pointers.get(body, pointers.parent(place)), list):
             body = pointers.set(body, place, None)
         else:
             body = pointers.remove(body, place) if place else None

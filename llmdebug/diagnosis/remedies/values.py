@@ -21,6 +21,7 @@ from llmdebug.index.python.types import ANYTHING, Type
 from llmdebug.jsontext import pointer as pointers
 
 MAX_BLAMED = 3
+MAX_SOURCES = 40
 HOLDS_JSON = re.compile(r"json|schema|arguments|parameters|kwargs|processor", re.I)
 REFERRING = frozenset({"name", "id", "tool_call_id"})
 REPEATS = re.compile(r"duplicat|repeat|unique|distinct", re.I)
@@ -177,7 +178,7 @@ def _not_empty(case: Case, pointer: str, odds: float) -> list[Proposal]:
     """Something where nothing is not enough; from a field that nobody takes, where one fits."""
     kind, name = wanted(case, pointer), pointers.parse(pointer)[-1]
     found = []
-    for source in case.ignored_below(pointers.parent(pointer)):
+    for source in case.ignored_below(pointers.parent(pointer))[:MAX_SOURCES]:
         value = case.value(source)
         if isinstance(value, str | list) and value and case.admits(kind, value):
             body = pointers.set(case.without(source), pointer, value)
