@@ -17,45 +17,12 @@ from llmdebug.diagnosis.schema import escape
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 
 PLAIN_WORDS = frozenset(
-    [
-        "model",
-        "input",
-        "text",
-        "prompt",
-        "stream",
-        "user",
-        "stop",
-        "tools",
-        "role",
-        "content",
-        "name",
-        "type",
-        "n",
-        "id",
-        "message",
-        "messages",
-        "function",
-        "functions",
-        "format",
-        "value",
-        "key",
-        "data",
-        "object",
-        "options",
-        "query",
-        "image",
-        "file",
-        "echo",
-        "seed",
-        "documents",
-        "instances",
-        "parameters",
-        "schema",
-        "error",
-        "code",
-        "index",
-        "url",
-    ]
+    re.findall(
+        r"\w+",
+        "model input text prompt stream user stop tools role content name type n id message messages function functions"
+        " format value key data object options query image file echo seed documents instances parameters schema error"
+        " code index url",
+    )
 )
 QUOTED = re.compile(r"[`'\"\u201c\u2018]([\w.\-\[\]/]+)[`'\"\u201d\u2019]")
 WORD = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|\[)[\w\]]+)*")

@@ -21,7 +21,7 @@ from llmdebug.diagnosis.remedies.build import remedies
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
 from llmdebug.diagnosis.schema_claim import folded, from_schema
-from llmdebug.diagnosis.silent import from_code, is_silent
+from llmdebug.diagnosis.silent import from_code, from_crash, is_silent
 from llmdebug.diagnosis.text_claim import bare, from_text, settle
 from llmdebug.diagnosis.verdict import Diagnosis, Kind, Site
 from llmdebug.diagnosis.wording import summary, trail
@@ -162,6 +162,7 @@ def _refusal(
         return unreadable_body(ground, registered)
     return (
         from_text(ground, registered, question, answer.text)
+        or from_crash(ground, registered, question, answer.text)
         or from_library(ground, registered, question, answer.text)
         or without_tree(question)
     )

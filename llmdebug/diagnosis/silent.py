@@ -20,6 +20,11 @@ LAST_EVENT = re.compile(
     r"\[DONE\]|\"finish_reason\": ?\"\w|message_stop|response\.(?:completed|failed|incomplete)"
     r"|\"done\": ?true|\"stop\": ?true|\"usage\""
 )
+PYTHON_TEXT = re.compile(
+    r"invalid literal for int|could not convert string|object has no attribute|indices must be|not subscriptable"
+    r"|is not iterable|has no len|not supported between instances|unsupported operand|unexpected keyword argument"
+    r"|object does not support|list index out of range|unhashable type|^'\w+'$|not enough values|too many values"
+)
 MAX_SPOTS = 3
 
 
@@ -34,6 +39,16 @@ def is_silent(question: Question, body: str) -> bool:
     return (streams and LAST_EVENT.search(body) is None) or (answer.shape == "empty" and bool(question.fields))
 
 
+def from_crash(ground: Ground, registered: Registered | None, question: Question, text: str) -> Finding | None:
+    """The finding for Python's own text: the place where a walk through the route's code fails with it."""
+    if registered is None or not PYTHON_TEXT.search(text):
+        return None
+    outcomes = [
+        o for o in Study(ground, registered, question).forward() if o.kind == "crash" and o.text in text and o.text
+    ]
+    return _finding(ground, outcomes[:MAX_SPOTS]) if outcomes else None
+
+
 def from_code(ground: Ground, registered: Registered | None, question: Question) -> Finding | None:
     """The finding of a walk through the route's code; None where the walk meets nothing."""
     if registered is None:
@@ -42,8 +57,10 @@ def from_code(ground: Ground, registered: Registered | None, question: Question)
     sure = [o for o in outcomes if o.certain]
     unsure = [o for o in outcomes if not o.certain and _concerns(o, question)]
     ranked = sure[:1] + unsure[:MAX_SPOTS]
-    if not ranked:
-        return None
+    return _finding(ground, ranked) if ranked else None
+
+
+def _finding(ground: Ground, ranked: list[Outcome]) -> Finding:
     first = ranked[0]
     text = first.text or _text_of(ground, first)
     kind = kind_of_text(text, 400)

@@ -126,14 +126,29 @@ def _place_from(
     return start, position, tuple(spans)
 
 
-def without_wrappers(found: list[Match]) -> tuple[list[Match], list[Match]]:
+def without_wrappers(found: list[Match], text: str) -> tuple[list[Match], list[Match]]:
     """(what speaks, what only wraps it): a template loses to one that explains what fills its hole."""
+    total = letters_in(text)
     speaking: list[Match] = []
     wrapping: list[Match] = []
     for match in found:
-        inner = any(_explains_hole(other, match) for other in found if other is not match)
-        (wrapping if inner else speaking).append(match)
+        if any(_explains_hole(other, match) for other in found if other is not match):
+            wrapping.append(match)
+            continue
+        shares = [
+            _share_within(match, outer, total) for outer in found if outer is not match and _explains_hole(match, outer)
+        ]
+        speaking.append(msgspec.structs.replace(match, coverage=max(shares)) if shares else match)
     return speaking, wrapping
+
+
+def _share_within(inner: Match, outer: Match, total: int) -> float:
+    """The share of the text that a template and the wrapper around it explain together."""
+    others = [
+        v for v, (a, b) in zip(outer.captured, outer.spans, strict=True) if not (a <= inner.start and inner.end <= b)
+    ]
+    open_letters = sum(map(letters_in, [*inner.captured, *others]))
+    return max(inner.coverage, (inner.letters + outer.letters) / max(total - open_letters, 1))
 
 
 def _explains_hole(inner: Match, outer: Match) -> bool:

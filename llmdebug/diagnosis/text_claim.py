@@ -13,6 +13,7 @@ from llmdebug.diagnosis.kinds import kind_of_text
 from llmdebug.diagnosis.locate import Located, has_pointer, value_at
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, nearness
+from llmdebug.diagnosis.speakers import spoken
 from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.template import Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
@@ -35,7 +36,11 @@ MAX_STUDIED = 10
 MAX_RELATED = 6
 GATE_STATUSES = frozenset({400, 401, 403, 404, 413, 415, 421, 429, 503})
 
-LIBRARY_PREFIX = re.compile(r"^(?:Value error, |Assertion failed, |Type error, )")
+LIBRARY_PREFIX = re.compile(
+    r"^(?:(?:Value error|Assertion failed|Type error), "
+    r"|(?:[\w.]*(?:Error|Exception)\b(?::| -) ?)+(?:Error code: \d+ - )?)"
+)
+"""What pydantic, and those who print an exception with its class, put before a message."""
 ADDED_SUFFIX = re.compile(r"\s*\((?:parameter|param)=[^()]*(?:\([^()]*\)[^()]*)*\)\s*$")
 
 
@@ -78,10 +83,10 @@ def from_text(
         return None
     index = ground.index
     index.load(index.vote(text))
-    found = matches(index, text, index.loaded.values())
+    found, declaring = spoken(index, matches(index, text, index.loaded.values()))
     if not found:
         return None
-    speaking, wrapping = without_wrappers(found)
+    speaking, wrapping = without_wrappers(found, text)
     serving = [m for m in speaking if not ASIDE.search(m.path)] or speaking
     best = max(serving, key=lambda m: (round(m.coverage, 2) >= ENOUGH_COVERAGE, m.letters))
     if not _is_enough(best, text):
@@ -91,7 +96,7 @@ def from_text(
     first = candidates[0]
     if registered is not None and not first.is_backed and first.match.letters < ENOUGH_ALONE:
         return None
-    return _finding(ground, registered, question, text, item, candidates, [*wrapping, *serving])
+    return _finding(ground, registered, question, text, item, candidates, [*declaring, *wrapping, *serving])
 
 
 def _is_enough(match: Match, text: str) -> bool:

@@ -1,0 +1,122 @@
+"""Texts that are declared in one place and spoken in another.
+
+An exception class that makes its own text, a constant that holds one: the site is the statement that raises the
+class or uses the constant.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Literal
+
+import msgspec
+
+from llmdebug.diagnosis.template import Match
+from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.facts import Class, Rejection
+from llmdebug.index.python.inputs import functions_of
+from llmdebug.index.python.syntax import status_of
+
+RejectionRole = Literal["raises", "returns", "checks", "internal"]
+MAX_FILES = 16
+MAX_SPEAKERS = 24
+
+
+def spoken(index: Index, found: list[Match]) -> tuple[list[Match], list[Match]]:
+    """(the matches with those that only declare a text replaced by who speaks it, the replaced ones)."""
+    speaking: list[Match] = []
+    declaring: list[Match] = []
+    for match in found:
+        name = declared_name(index, match)
+        speakers = _speakers(index, match, name) if name else []
+        if speakers:
+            declaring.append(match)
+            speaking += speakers
+        else:
+            speaking.append(match)
+    unique = {(m.path, m.rejection.line): m for m in reversed(speaking)}
+    return sorted(unique.values(), key=lambda m: -m.letters), declaring
+
+
+def declared_name(index: Index, match: Match) -> str:
+    """The name of the exception class or the constant whose text matched; empty for a statement that speaks itself."""
+    rejection = match.rejection
+    owner, _, method = rejection.symbol.rpartition(".")
+    if method in {"__init__", "__str__"} and owner:
+        known = index.local(match.path).get(owner)
+        if isinstance(known, Class) and _is_exception(known):
+            return owner.rpartition(".")[2]
+    if rejection.role == "internal":
+        module = index.syntax(match.path)
+        for name, holder in _assignments(module) if module else ():
+            if holder.lineno == rejection.line:
+                return name
+    return ""
+
+
+def _is_exception(known: Class) -> bool:
+    names = [known.name, *known.bases]
+    return any(name.endswith(("Error", "Exception", "Warning")) or name == "HTTPException" for name in names)
+
+
+def _assignments(module: ast.Module) -> list[tuple[str, ast.stmt]]:
+    """Texts that are assigned at the level of the module or of a class: name and statement."""
+    found: list[tuple[str, ast.stmt]] = []
+    bodies = [module.body, *(s.body for s in module.body if isinstance(s, ast.ClassDef))]
+    for statement in (s for body in bodies for s in body):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found.append((name, statement))
+    return found
+
+
+def _speakers(index: Index, match: Match, name: str) -> list[Match]:
+    held = [path for path in index.search.files_with([name]) if not ASIDE.search(path)][:MAX_FILES]
+    index.load(held)
+    found: list[Match] = []
+    for path in held:
+        module = index.syntax(path)
+        for symbol, node in functions_of(module) if module else ():
+            if path == match.path and symbol == match.rejection.symbol:
+                continue
+            for statement in _own_statements(node):
+                made = _speaking(statement, name, symbol, match)
+                if made is not None:
+                    found.append(msgspec.structs.replace(match, path=path, rejection=made))
+    return found[:MAX_SPEAKERS]
+
+
+def _own_statements(node: ast.AST) -> list[ast.stmt]:
+    """The simple statements of a function, those of functions inside it left out."""
+    found: list[ast.stmt] = []
+    pending = list(ast.iter_child_nodes(node))
+    while pending:
+        part = pending.pop(0)
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            continue
+        if isinstance(part, ast.Raise | ast.Return | ast.Expr | ast.Assign):
+            found.append(part)
+        else:
+            pending.extend(ast.iter_child_nodes(part))
+    return found
+
+
+def _speaking(statement: ast.stmt, name: str, symbol: str, match: Match) -> Rejection | None:
+    """The rejection that a statement is, if it uses the name to refuse."""
+    uses = any(
+        (isinstance(part, ast.Name) and part.id == name) or (isinstance(part, ast.Attribute) and part.attr == name)
+        for part in ast.walk(statement)
+    )
+    if not uses or (isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.Call)):
+        return None
+    roles: dict[type[ast.stmt], RejectionRole] = {ast.Raise: "raises", ast.Return: "returns"}
+    statuses = [s for s in map(status_of, ast.walk(statement)) if s and s >= 400]
+    return Rejection(
+        line=statement.lineno,
+        end_line=statement.end_lineno or statement.lineno,
+        symbol=symbol,
+        role=roles.get(type(statement), "checks"),
+        templates=(match.template,),
+        raised=name,
+        status=statuses[0] if statuses else None,
+    )
