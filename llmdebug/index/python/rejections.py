@@ -164,7 +164,7 @@ def texts_in(value: ast.expr, names: Names, depth: int = 0) -> Iterator[Template
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             for item in items:
                 yield from texts_in(item, names, depth + 1)
-        case _ if makes_text(value):
+        case _ if makes_text(value, names):
             yield from templates_of(value, names)
         case ast.Call(args=args, keywords=keywords):
             for item in args:

@@ -19,6 +19,7 @@ _WORD = re.compile(r"[^\W\d_]{3}")
 
 Names = Mapping[str, Sequence[ast.expr]]
 """A name to the expressions that are assigned to it."""
+NO_NAMES: Names = {}
 Part = tuple[str | None, str]
 """A literal and an empty string, or HOLE and the source text of what fills it."""
 
@@ -33,21 +34,23 @@ def templates_of(expression: ast.expr, names: Names) -> tuple[Template, ...]:
     return tuple(found)
 
 
-def makes_text(expression: ast.expr) -> bool:
+def makes_text(expression: ast.expr, names: Names = NO_NAMES) -> bool:
     """Whether an expression is itself a text, rather than something that holds texts."""
     match expression:
+        case ast.Name(id=name) if name in names:
+            return any(makes_text(value) for value in names[name])
         case ast.JoinedStr() | ast.Constant(value=str()):
             return True
         case ast.BinOp(left=left, op=ast.Add() | ast.Mod(), right=right):
-            return makes_text(left) or (isinstance(expression.op, ast.Add) and makes_text(right))
+            return makes_text(left, names) or (isinstance(expression.op, ast.Add) and makes_text(right, names))
         case ast.Call(func=ast.Attribute(value=value, attr=attr)):
-            return attr in {"format", "join"} | PASSED_THROUGH and makes_text(value)
+            return attr in {"format", "join"} | PASSED_THROUGH and makes_text(value, names)
         case ast.Call(func=func, args=[first, *_]):
-            return last_name(func) in TRANSLATORS | PASSED_THROUGH and makes_text(first)
+            return last_name(func) in TRANSLATORS | PASSED_THROUGH and makes_text(first, names)
         case ast.IfExp(body=body, orelse=orelse):
-            return makes_text(body) or makes_text(orelse)
+            return makes_text(body, names) or makes_text(orelse, names)
         case ast.BoolOp(values=values):
-            return any(makes_text(value) for value in values)
+            return any(makes_text(value, names) for value in values)
     return False
 
 
