@@ -15,7 +15,10 @@ from llmdebug.formats.errors import FormatError
 from llmdebug.http.exchange import Headers, Request, header
 
 _START = re.compile(r"(?:^|[\s;&|])curl(?:\.exe)?\s")
-_ANSI_C = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_SHELL = re.compile(
+    r"""\$'(?P<ansi>(?:[^'\\]|\\.)*+)'|'[^']*+'|"(?:[^"\\]|\\.)*+"|(?P<continued>[\\^]\r?\n)|\\.""", re.DOTALL
+)
+"""What shlex reads otherwise than a shell, beside the quoted texts in which it does not count."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "'": "'", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _ENDS = frozenset({"|", "||", "&&", ";", "&", ">", ">>", "2>", "<"})
@@ -89,7 +92,7 @@ def curl_command(request: Request) -> str:
     parts += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in request.headers]
     if request.body:
         try:
-            parts.append(f"--data-binary {shlex.quote(request.body.decode('utf-8'))}")
+            parts.append(f"--data-raw {shlex.quote(request.body.decode('utf-8'))}")
         except UnicodeDecodeError:
             parts.append("--data-binary @body.bin  # the body is no text")
     return " \\\n  ".join(parts)
@@ -184,14 +187,17 @@ def _words(text: str) -> list[str]:
     match = _START.search(text)
     if match is None:
         raise FormatError("", "There is no curl command in this text.")
-    joined = re.sub(r"[\\^]\r?\n", " ", text[match.end() :])
     kept: list[str] = []
 
-    def hold(found: re.Match[str]) -> str:
-        kept.append(_unescaped(found[1]))
+    def plain(found: re.Match[str]) -> str:
+        if found["continued"]:
+            return " "
+        if found["ansi"] is None:
+            return found[0]
+        kept.append(_unescaped(found["ansi"]))
         return f"\x00{len(kept) - 1}\x00"
 
-    lexer = shlex.shlex(_ANSI_C.sub(hold, joined), posix=True, punctuation_chars="|;&<>")
+    lexer = shlex.shlex(_SHELL.sub(plain, text[match.end() :]), posix=True, punctuation_chars="|;&<>")
     lexer.whitespace_split = True
     lexer.commenters = ""
     try:
