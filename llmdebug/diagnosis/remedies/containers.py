@@ -10,12 +10,15 @@ from weakref import WeakKeyDictionary
 
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.remedies.case import models_of
+from llmdebug.diagnosis.remedies.names import words
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class
 from llmdebug.index.python.names import literal
 from llmdebug.index.python.types import Type
 
 MAX_FILES = 6
+SETTINGS = (["param"], ["parameter"], ["option"], ["setting"], ["config"])
+"""Last words of such objects; of others no class is looked for, as reading files costs."""
 
 _known: WeakKeyDictionary[Ground, dict[tuple[str, str], dict[str, Type]]] = WeakKeyDictionary()
 
@@ -45,7 +48,7 @@ def class_name(key: str) -> str:
 
 def _by_class(ground: Ground, key: str, near: str) -> dict[str, Type]:
     name = class_name(key)
-    if "_" not in key or not name.isidentifier():
+    if "_" not in key or not name.isidentifier() or words(key)[-1:] not in SETTINGS:
         return {}
     index = ground.index
     if not index.classes(name):

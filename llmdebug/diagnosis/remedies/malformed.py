@@ -40,7 +40,7 @@ def _whole(case: Case) -> list[Proposal]:
     if case.question.content_type == "application/x-www-form-urlencoded":
         return from_form(case)
     value = repaired(text)
-    if not isinstance(value, dict | list) or not value:
+    if not isinstance(value, dict | list) or not (value or case.root):
         return []
     problem = case.question.body_problem or "it does not parse"
     return [Proposal("repair the JSON", f"The body is no JSON: {problem}.", (value,), 0.9, 1.0)]
