@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llmdebug.index.python import comprehensions
 from llmdebug.index.python.operations import (
     FUNCTIONS,
+    MAX_ITEMS,
     METHODS,
     MUTATORS,
     STREAMS,
@@ -24,6 +25,7 @@ from llmdebug.index.python.values import (
     NOT_KNOWN,
     NOTHING,
     UNKNOWN,
+    Doubtful,
     Instance,
     Stream,
     Value,
@@ -119,7 +121,7 @@ def _elements(found: Value) -> Value:
 
 
 def _stream(evaluator: Evaluator, name: str, node: ast.Call) -> Value:
-    """enumerate, zip and reversed."""
+    """enumerate, range, reversed and zip."""
     given = [_argument(evaluator, name, a) for a in node.args if not isinstance(a, ast.Starred)]
     reads = join(*given)
     if node.keywords or len(given) != len(node.args) or not given:
@@ -131,8 +133,13 @@ def _stream(evaluator: Evaluator, name: str, node: ast.Call) -> Value:
             return Value(UNKNOWN, reads)
         rows = [row(parts) for parts in zip(*known, strict=False)]
         return Value(Stream([Value(r, join(*r.parts)) for r in rows]), reads)
+    if name == "range":
+        return _range(given, node.lineno, reads)
     if name == "reversed":
-        items = items_of(given[0]) if isinstance(given[0].value, list | str | tuple) and len(given) == 1 else None
+        if len(given) != 1 or not is_plain(given[0].value):
+            return Value(UNKNOWN, reads)
+        carry_out(reversed, node.lineno, reads, given[0].value)
+        items = items_of(given[0])
         return Value(Stream(items[::-1]) if items is not None else UNKNOWN, reads)
     start = given[1].value if len(given) > 1 else 0
     items = iterated(given[0], node.lineno)
@@ -140,6 +147,17 @@ def _stream(evaluator: Evaluator, name: str, node: ast.Call) -> Value:
         return Value(UNKNOWN, reads)
     rows = [row((Value(number), item)) for number, item in enumerate(items, start)]
     return Value(Stream([Value(r, join(*r.parts)) for r in rows]), reads)
+
+
+def _range(given: list[Value], line: int, reads: frozenset[str]) -> Value:
+    if not all(g.known and is_plain(g.value) for g in given):
+        return Value(UNKNOWN, reads)
+    numbers = carry_out(range, line, reads, *(g.value for g in given)).value
+    try:
+        few = len(numbers) <= MAX_ITEMS
+    except OverflowError:
+        few = False
+    return Value(Stream([Value(n, reads) for n in numbers], once=False) if few else UNKNOWN, reads)
 
 
 def _method(evaluator: Evaluator, owner: Value, name: str, node: ast.Call) -> Value:
@@ -160,9 +178,16 @@ def _method(evaluator: Evaluator, owner: Value, name: str, node: ast.Call) -> Va
         return _get(owner, given, node.lineno)
     if not all(g.known and is_plain(g.value) for g in given):
         return Value(UNKNOWN, reads)
+    if kind is str and any(_holds_doubt(g.value) for g in given):
+        return Value(UNKNOWN, reads)
     if name in {"values", "items"} and not given:
         return Value(_view(owner, name), reads, owner.pointer)
     return carry_out(getattr(owner.value, name), node.lineno, reads, *(g.value for g in given))
+
+
+def _holds_doubt(value: Any) -> bool:
+    """Whether an element is unknown: methods of str look at its class alone."""
+    return isinstance(value, list | tuple) and any(isinstance(element, Doubtful) for element in value)
 
 
 def _view(owner: Value, name: str) -> Stream:

@@ -16,6 +16,7 @@ from llmdebug.index.python import calls, comprehensions
 from llmdebug.index.python.operations import (
     BINARY,
     COMPARE,
+    IN_PLACE,
     UNARY,
     attribute_lacking,
     carry_out,
@@ -165,14 +166,14 @@ class Evaluator:
         reads = join(owner, key)
         if isinstance(owner.value, Instance) and isinstance(key.value, str):
             return owner.value.get(key.value) or Value(UNKNOWN, reads)
-        if not owner.known or not key.known or not (is_json(owner.value) or isinstance(owner.value, tuple)):
+        if not key.known or not is_plain(owner.value):
             return Value(UNKNOWN, reads)
         return part_of(owner, key.value, carry_out(operator.getitem, node.lineno, reads, owner.value, key.value))
 
     def _sliced(self, owner: Value, node: ast.Slice, line: int) -> Value:
         ends = [self.value(end) if end is not None else Value(None) for end in (node.lower, node.upper, node.step)]
         reads = join(owner, *ends)
-        if not owner.known or not all(e.known for e in ends) or not isinstance(owner.value, str | list | tuple):
+        if not all(e.known for e in ends) or not is_plain(owner.value):
             return Value(UNKNOWN, reads)
         return carry_out(operator.getitem, line, reads, owner.value, slice(*(e.value for e in ends)))
 
@@ -287,10 +288,10 @@ class Evaluator:
         left, right = self.value(node.left), self.value(node.right)
         return self.combined(node.op, left, right, node.lineno)
 
-    def combined(self, operation: ast.operator, left: Value, right: Value, line: int) -> Value:
+    def combined(self, operation: ast.operator, left: Value, right: Value, line: int, in_place: bool = False) -> Value:
         """What an arithmetic operation gives."""
         reads = join(left, right)
-        known = BINARY.get(type(operation))
+        known = (IN_PLACE if in_place else BINARY).get(type(operation))
         if known is None or not left.known or not right.known:
             return Value(UNKNOWN, reads)
         if not (is_plain(left.value) and is_plain(right.value)) or grows(operation, left.value, right.value):
@@ -363,9 +364,10 @@ class Evaluator:
             found = self.value(piece.value if isinstance(piece, ast.FormattedValue) else piece)
             reads |= found.reads
             plain = not isinstance(piece, ast.FormattedValue) or (piece.format_spec is None and piece.conversion == -1)
-            whole = whole and plain and isinstance(found.value, str | int | float | type(None))
+            made = carry_out(str, node.lineno, reads, found.value) if plain and is_plain(found.value) else NOT_KNOWN
+            whole = whole and made.known
             if whole:
-                pieces.append(str(found.value))
+                pieces.append(made.value)
         return Value("".join(pieces) if whole else UNKNOWN, reads)
 
     def _generatorexp(self, node: ast.GeneratorExp) -> Value:

@@ -81,11 +81,11 @@ class Walk:
             elif not body.returns:
                 raise Leave("raise", leave.error) from None
             else:
-                body.certain = False
+                body.left = body.left.counting("raise")
         finally:
             self._frames.pop()
         given = NOT_KNOWN if _is_generator(callee.node) else agreed(body.returns)
-        return given, body.certain or not certain
+        return given, not body.left.raises
 
     def replace(self, replacement: Replacement, certain: bool) -> None:
         """Let all functions on the way see a changed object."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmdebug.index.python.evaluate import Evaluator
@@ -32,7 +32,7 @@ class Outcome:
     """Name of the raised class."""
     text: str = ""
     """Python's own text, for a crash."""
-    value: Any = UNKNOWN
+    value: Any = field(default=UNKNOWN, repr=False)
     near: frozenset[str] = NOTHING
     """What the innermost test, or the crashing operation, read."""
     escapes: bool = True
@@ -87,10 +87,31 @@ class Leave(Exception):
         self.value = value
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """How many ways of leaving were passed that the walk could not decide about."""
+
+    raises: int = 0
+    returns: int = 0
+    jumps: int = 0
+    """By break or continue."""
+
+    def counting(self, how: str) -> Left:
+        match how:
+            case "return":
+                return replace(self, returns=self.returns + 1)
+            case "break" | "continue":
+                return replace(self, jumps=self.jumps + 1)
+        return replace(self, raises=self.raises + 1)
+
+
 @dataclass
 class Loop:
     """A loop being walked through: what names stood for where its body may have been left."""
 
+    certain: bool
+    left: Left
+    """What was left before it began."""
     breaks: list[Names] = field(default_factory=list)
     continues: list[Names] = field(default_factory=list)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ from llmdebug.index.python.values import UNKNOWN, Crash, Doubt, Instance, Row, S
 MAX_ITEMS = 3_000
 MAX_SIZE = 1_000_000
 MAX_NUMBER = 1e18
+_WIDE = re.compile(r"%[^a-zA-Z%]*(?:\d{3}|\*)")
+"""A place in a `%` format that asks for many characters."""
 
 Keys: type[Any] = type({}.keys())
 
@@ -30,6 +33,17 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_,
 }
+IN_PLACE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.iadd,
+    ast.Sub: operator.isub,
+    ast.Mult: operator.imul,
+    ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv,
+    ast.Mod: operator.imod,
+    ast.BitOr: operator.ior,
+    ast.BitAnd: operator.iand,
+}
+"""For values that do not change in place: only Python's error text differs."""
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -101,14 +115,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": sum,
     "tuple": tuple,
 }
-STREAMS = frozenset({"enumerate", "zip", "reversed"})
-"""Functions that give an iterator over the elements of their arguments."""
+STREAMS = frozenset({"enumerate", "range", "reversed", "zip"})
+"""Functions that give elements one by one."""
 METHODS: dict[type, frozenset[str]] = {
     str: frozenset(
         {
-            "casefold", "count", "endswith", "find", "isalnum", "isalpha", "isdigit", "isnumeric", "isspace", "lower",
-            "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rpartition", "rstrip", "split",
-            "startswith", "strip", "title", "upper",
+            "casefold", "count", "endswith", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
+            "isidentifier", "islower", "isnumeric", "isspace", "isupper", "join", "lower", "lstrip", "partition",
+            "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rpartition", "rsplit", "rstrip", "split",
+            "splitlines", "startswith", "strip", "title", "upper",
         }
     ),
     dict: frozenset({"copy", "get", "items", "keys", "values"}),
@@ -131,9 +146,9 @@ def carry_out(operation: Callable[..., Any], line: int, reads: frozenset[str], *
     """What an operation gives; raises Crash where Python raises."""
     try:
         made = operation(*given)
-    except (TypeError, KeyError, IndexError, AttributeError, ValueError, ZeroDivisionError) as error:
+    except (TypeError, KeyError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
         raise Crash(error, line, reads) from None
-    except (Doubt, OverflowError, MemoryError, RecursionError):
+    except (Doubt, MemoryError, RecursionError):
         return Value(UNKNOWN, reads)
     if isinstance(made, str | list | dict) and len(made) > MAX_SIZE:
         return Value(UNKNOWN, reads)
@@ -183,8 +198,8 @@ def iterated(found: Value, line: int) -> list[Value] | None:
 
 
 def attribute_lacking(found: Value, name: str, line: int) -> None:
-    """Raises Crash where a JSON value surely has no such attribute."""
-    if is_json(found.value) and not hasattr(found.value, name):
+    """Raises Crash where a value surely has no such attribute."""
+    if is_plain(found.value) and not hasattr(found.value, name):
         kind = type(found.value).__name__
         raise Crash(AttributeError(f"'{kind}' object has no attribute '{name}'"), line, found.reads)
 
@@ -261,4 +276,4 @@ def grows(operation: ast.operator, left: Any, right: Any) -> bool:
             if isinstance(text, str | list | tuple) and isinstance(number, int):
                 return len(text) * max(number, 0) > MAX_SIZE
         return any(isinstance(v, int | float) and abs(v) > MAX_NUMBER for v in (left, right))
-    return isinstance(operation, ast.Mod) and isinstance(left, str)
+    return isinstance(operation, ast.Mod) and isinstance(left, str) and _WIDE.search(left) is not None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from llmdebug.index.python.evaluate import Evaluator
-from llmdebug.index.python.frames import Callee, Frame, Loop, Replacement
+from llmdebug.index.python.frames import Callee, Frame, Left, Loop, Replacement
 from llmdebug.index.python.operations import MUTATORS, carry_out, is_plain, iterated, unpacked
 from llmdebug.index.python.syntax import dotted
 from llmdebug.index.python.values import NOT_KNOWN, NOTHING, UNKNOWN, Crash, Instance, Value, join
@@ -30,6 +30,7 @@ class Scope:
         self.near: frozenset[str] = NOTHING
         self.returns: list[Value] = []
         """What the branches that may have been taken return."""
+        self.left = Left()
         self.loops: list[Loop] = []
         self.handling: list[tuple[str, range]] = []
         """Errors being handled: class, and which outcomes they are."""
@@ -57,8 +58,9 @@ class Scope:
     def call(self, node: ast.Call, evaluator: Evaluator) -> Value:
         def enter(callee: Callee) -> Value:
             given, sure = self.walk.enter_call(callee, self.certain, self.reads, self.held)
-            self.certain = self.certain and sure
             if not sure:
+                self.certain = False
+                self.left = self.left.counting("raise")
                 evaluator.doubts += 1
             return given
 
@@ -71,13 +73,13 @@ class Scope:
         return NOT_KNOWN
 
     def replace(self, old: Any, new: Any, reads: frozenset[str]) -> None:
-        self.walk.replace(Replacement(old, new, reads), self.certain)
+        self.walk.replace(Replacement(old, new, reads | self.near), self.certain)
 
     def store(self, target: ast.expr, value: Value) -> None:
         """Assign to a target of any form."""
         match target:
             case ast.Name(id=name):
-                self.bind(name, value)
+                self.bind(name, value if value.reads else Value(value.value, self.near, value.pointer))
             case ast.Attribute(value=owner_node, attr=name):
                 owner = self.evaluator.value(owner_node)
                 if isinstance(owner.value, Instance):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from llmdebug.index.python import patterns
 from llmdebug.index.python.exceptions import catches
 from llmdebug.index.python.frames import Leave, Loop, Names, Outcome, merged
-from llmdebug.index.python.operations import carry_out, is_plain, iterated
+from llmdebug.index.python.operations import iterated
 from llmdebug.index.python.scope import Scope
 from llmdebug.index.python.syntax import last_name
 from llmdebug.index.python.values import NOT_KNOWN, NOTHING, UNKNOWN, Crash, Value, join
@@ -81,16 +81,12 @@ class Body(Scope):
     def _augassign(self, node: ast.AugAssign) -> None:
         before = self.evaluator.value(_as_load(node.target))
         given = self.evaluator.value(node.value)
-        if isinstance(before.value, list | dict | set) and isinstance(node.op, ast.Add | ast.BitOr):
-            operation = list.__iadd__ if isinstance(before.value, list) else type(before.value).__ior__
-            if type(before.value) is list and is_plain(given.value):
-                changed = before.value.copy()
-                made = carry_out(operation, node.lineno, join(before, given), changed, given.value)
-                self.replace(before.value, made.value if made.known else UNKNOWN, join(before, given))
-            else:
-                self.replace(before.value, UNKNOWN, join(before, given))
+        if isinstance(before.value, list | dict | set):
+            changed = before.value.copy()
+            made = self.evaluator.combined(node.op, Value(changed, before.reads), given, node.lineno, in_place=True)
+            self.replace(before.value, changed if made.value is changed else UNKNOWN, join(before, given))
             return
-        self.store(node.target, self.evaluator.combined(node.op, before, given, node.lineno))
+        self.store(node.target, self.evaluator.combined(node.op, before, given, node.lineno, in_place=True))
 
     def _if(self, node: ast.If) -> None:
         holds, reads = self.evaluator.truth(node.test)
@@ -111,9 +107,8 @@ class Body(Scope):
 
     def _split(self, branches: Sequence[tuple[Names, Sequence[ast.stmt]]], harmless: bool = False) -> None:
         """Walk branches, each with its names; `harmless` ones leave what follows as certain as it was."""
-        was_certain, was_held = self.certain, self.held
+        was_certain, was_held, before = self.certain, self.held, self.left
         ends: list[Names] = []
-        left = False
         for names, branch in branches:
             self.frame.names = dict(names)
             self.certain = self.held = False
@@ -122,15 +117,16 @@ class Body(Scope):
                 ends.append(self.frame.names)
             except Leave as leave:
                 self._left(leave)
-                left = True
+        self.left = before if harmless else self.left
         self.held = was_held
-        self.certain = was_certain and (harmless or not left)
+        self.certain = was_certain and self.left == before
         if not ends:
             raise Leave("end")
         self.frame.names = merged(ends)
 
     def _left(self, leave: Leave) -> None:
         """Remember how a branch that may have been taken leaves."""
+        self.left = self.left.counting(leave.how)
         if leave.how == "return":
             self.returns.append(leave.value)
         elif leave.how == "break" and self.loops:
@@ -148,7 +144,7 @@ class Body(Scope):
         if items is None:
             self._unknown_loop(node.target, node.body, node.orelse)
             return
-        self.loops.append(Loop())
+        self.loops.append(Loop(self.certain, self.left))
         alive = True
         for number, item in enumerate(items):
             if number >= MAX_LOOP:
@@ -183,7 +179,8 @@ class Body(Scope):
         return bool(live)
 
     def _after_loop(self, alive: bool, orelse: Sequence[ast.stmt]) -> None:
-        exits = self.loops.pop().breaks
+        loop = self.loops.pop()
+        exits = loop.breaks
         if alive:
             try:
                 self.block(orelse)
@@ -195,9 +192,11 @@ class Body(Scope):
         if not exits:
             raise Leave("end")
         self.frame.names = merged(exits)
+        self.left = replace(self.left, jumps=loop.left.jumps)
+        self.certain = loop.certain and self.left == loop.left
 
     def _unknown_loop(self, target: ast.expr | None, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
-        self.loops.append(Loop())
+        self.loops.append(Loop(self.certain, self.left))
         self._unknown_turns(target, body)
         self._after_loop(True, orelse)
 
@@ -213,7 +212,7 @@ class Body(Scope):
         loop.continues = []
 
     def _while(self, node: ast.While) -> None:
-        self.loops.append(Loop())
+        self.loops.append(Loop(self.certain, self.left))
         alive = True
         for _ in range(MAX_WHILE):
             holds, _ = self.evaluator.truth(node.test)
@@ -271,7 +270,7 @@ class Body(Scope):
         except Leave as leave:
             met = range(start, len(self.walk.outcomes))
             if leave.how == "raise":
-                self._handle(node, leave, met)
+                self._handle(node, leave, met, self.evaluator.doubts != doubts)
             elif self.evaluator.doubts == doubts or not self._perhaps(node.handlers, node.body, met):
                 raise
             else:
@@ -314,8 +313,27 @@ class Body(Scope):
             self.handling.pop()
         return True
 
-    def _handle(self, node: ast.Try | ast.TryStar, leave: Leave, met: range) -> None:
-        """The handlers for an error that surely leaves the block."""
+    def _handle(self, node: ast.Try | ast.TryStar, leave: Leave, met: range, doubtful: bool) -> None:
+        """The handlers for an error that leaves the block; others too where it may not be the first."""
+        if not doubtful:
+            self._handle_surely(node, leave, met)
+            return
+        names, certain = dict(self.frame.names), self.certain
+        reached = self._perhaps(node.handlers, node.body, met)
+        handled = self.frame.names
+        self.frame.names, self.certain = names, certain
+        try:
+            self._handle_surely(node, leave, met)
+        except Leave as other:
+            if not reached:
+                raise
+            self._left(other)
+            self.certain = False
+            self.frame.names = handled
+            return
+        self.frame.names = merged([self.frame.names, handled]) if reached else self.frame.names
+
+    def _handle_surely(self, node: ast.Try | ast.TryStar, leave: Leave, met: range) -> None:
         inherited = self.walk.ancestors(self.frame.path, leave.error) if leave.error else ()
         possible: list[ast.ExceptHandler] = []
         sure = False
@@ -383,7 +401,7 @@ class Body(Scope):
         self.held = was_held
         if holds is False:
             raise Leave("raise", "AssertionError")
-        self.evaluator.doubts += 1
+        self._left(Leave("raise", "AssertionError"))
 
     def _break(self, _node: ast.Break) -> None:
         raise Leave("break")
