@@ -9,11 +9,22 @@ import msgspec
 
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.study import Study
-from llmdebug.index.python.execute import Outcome
+from llmdebug.index.python.evaluate import MAX_STEPS
+from llmdebug.index.python.execute import Outcome, Walk
 
 MAX_STUDIED = 200_000
 """Bytes of a body that the refusing code is walked through with."""
 MAX_TRIALS = 24
+STEPS = 6_000
+
+
+class _ShortStudy(Study):
+    """A walk of few steps: a refusal that takes more to reach is not tried, as each remedy would cost as much."""
+
+    def walk(self) -> Walk:
+        walk = super().walk()
+        walk.steps[0] = MAX_STEPS - STEPS
+        return walk
 
 
 class Trial:
@@ -42,7 +53,7 @@ class Trial:
         request = msgspec.structs.replace(case.question.request, body=b"")
         question = replace(case.question, request=request, body=body)
         spot = case.finding.spots[0]
-        return Study(case.ground, case.registered, question).local(spot.file, spot.symbol, spot.line)
+        return _ShortStudy(case.ground, case.registered, question).local(spot.file, spot.symbol, spot.line)
 
     def _here(self, outcomes: list[Outcome]) -> list[Outcome]:
         spot = self.case.finding.spots[0]
