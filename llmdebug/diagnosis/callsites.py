@@ -11,7 +11,6 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.route import Registered, nearness
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Function
-from llmdebug.index.python.inputs import functions_of
 from llmdebug.index.python.syntax import dotted, last_name
 
 MAX_FILES = 12
@@ -51,11 +50,9 @@ def call_sites(
     for path in held:
         facts = index.loaded.get(path)
         callers = [f for f in facts.functions if any(c.rpartition(".")[2] == name for c in f.calls)] if facts else []
-        module = index.syntax(path) if callers else None
-        nodes = dict(functions_of(module)) if module else {}
         closeness = nearness(registered.file, path) if registered else 0.0
         for function in callers:
-            node = nodes.get(function.name)
+            node = index.node(path, function)
             statement = _statement(node, name, owner, key) if node is not None else None
             if node is None or statement is None:
                 continue

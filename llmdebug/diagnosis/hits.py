@@ -35,7 +35,8 @@ def name_hits(ground: Ground, question: Question, finding: Finding) -> list[Spot
 def _suspected(finding: Finding, question: Question) -> list[str]:
     """Names that the request has and that may be taken for the cause."""
     keys = [p.rpartition("/")[2] for p in finding.ignored]
-    keys += [f.pointer.rpartition("/")[2] for f in finding.fields[:1] if has_pointer(question.body, f.pointer)]
+    if finding.kind == "unknown_field":
+        keys += [f.pointer.rpartition("/")[2] for f in finding.fields[:1] if has_pointer(question.body, f.pointer)]
     return [k for k in dict.fromkeys(keys) if k.isidentifier() and len(k) > 2 and k not in {"model", "messages"}]
 
 

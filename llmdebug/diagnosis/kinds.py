@@ -41,6 +41,9 @@ ROUTER_TEXTS = frozenset(
     }
 )
 
+MAX_TEXT = 4_000
+"""What a refusal says, it says in its first few thousand characters."""
+
 GIVEN = "set|specified|used|combined|provided|given|passed|mixed"
 TOGETHER = "together|both|at the same time|simultaneously"
 REFUSED = "unsupported|not supported|not allowed|not (?:currently )?available|disallowed"
@@ -172,6 +175,7 @@ def kind_of_schema(error_type: str) -> Kind | None:
 
 def kind_of_text(text: str, status: int = 400) -> Kind:
     """The kind that a message in plain words speaks of; the status decides where it alone does."""
+    text = text[:MAX_TEXT]
     if status in (401, 407, 511) or (status == 403 and not CUES["unsupported"].search(text)):
         return "auth"
     if status == 413:

@@ -9,7 +9,7 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema_claim import handler_spot
 from llmdebug.index.build import ASIDE
-from llmdebug.index.python.inputs import find_handler, function_node, functions_of
+from llmdebug.index.python.inputs import find_handler
 from llmdebug.index.python.syntax import last_name
 
 PARSERS = frozenset({"loads", "decode", "json", "get_json", "parse"})
@@ -39,7 +39,7 @@ def _request_class(ground: Ground, registered: Registered | None) -> Spot | None
         for known in facts.classes if facts else ():
             if not any(base.rpartition(".")[2] == "Request" for base in known.bases):
                 continue
-            node = function_node(index.syntax(path), f"{known.name}.json")
+            node = index.named_node(path, f"{known.name}.json")
             line = _parsing_line(node) if node is not None else None
             if line is not None:
                 why = ("this request class reads each JSON body",)
@@ -53,8 +53,7 @@ def _in_handler(ground: Ground, registered: Registered) -> Spot | None:
     if found is None or (not ground.inputs(registered).by_hand and ground.inputs(registered).body is not None):
         return None
     path, function = found
-    module = ground.index.syntax(path)
-    node = next((n for name, n in functions_of(module) if name == function.name), None) if module else None
+    node = ground.index.node(path, function)
     line = _parsing_line(node) if node is not None else None
     if line is None:
         return None

@@ -12,7 +12,6 @@ from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.schema_claim import handler_spot, registration
 from llmdebug.index.python.guards import guards_of
-from llmdebug.index.python.inputs import functions_of
 from llmdebug.index.python.syntax import last_name, text
 
 MAX_HOPS = 4
@@ -113,8 +112,7 @@ def _around_calls(ground: Ground, name: str, hops: int) -> list[Condition]:
 
 
 def _guard_of_call(ground: Ground, path: str, symbol: str, names: set[str]) -> Condition | None:
-    module = ground.index.syntax(path)
-    node = next((n for s, n in functions_of(module) if s == symbol), None) if module else None
+    node = ground.index.named_node(path, symbol)
     if node is None:
         return None
     for call in ast.walk(node):

@@ -13,8 +13,7 @@ import msgspec
 
 from llmdebug.diagnosis.template import Match
 from llmdebug.index.build import ASIDE, Index
-from llmdebug.index.facts import Class, Rejection
-from llmdebug.index.python.inputs import functions_of
+from llmdebug.index.facts import Class, Function, Rejection
 from llmdebug.index.python.syntax import status_of
 
 RejectionRole = Literal["raises", "returns", "checks", "internal"]
@@ -75,15 +74,25 @@ def _speakers(index: Index, match: Match, name: str) -> list[Match]:
     index.load(held)
     found: list[Match] = []
     for path in held:
-        module = index.syntax(path)
-        for symbol, node in functions_of(module) if module else ():
-            if path == match.path and symbol == match.rejection.symbol:
+        for function in _naming(index, path, name):
+            node = index.node(path, function)
+            if node is None or (path == match.path and function.name == match.rejection.symbol):
                 continue
             for statement in _own_statements(node):
-                made = _speaking(statement, name, symbol, match)
+                made = _speaking(statement, name, function.name, match)
                 if made is not None:
                     found.append(msgspec.structs.replace(match, path=path, rejection=made))
     return found[:MAX_SPEAKERS]
+
+
+def _naming(index: Index, path: str, name: str) -> list[Function]:
+    """The functions of a file that have a name in their lines."""
+    facts, lines, wanted = index.facts(path), index.lines(path), name.encode()
+    return [
+        function
+        for function in (facts.functions if facts else ())
+        if any(wanted in line for line in lines[function.line : function.end_line])
+    ]
 
 
 def _own_statements(node: ast.AST) -> list[ast.stmt]:

@@ -18,18 +18,21 @@ from llmdebug.diagnosis.route import Registered, path_values
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class, Function
-from llmdebug.index.python.evaluate import Evaluator
+from llmdebug.index.python.evaluate import MAX_STEPS, Evaluator
 from llmdebug.index.python.execute import Callee, Enter, Frame, Outcome, Walk
-from llmdebug.index.python.inputs import find_handler, function_node
+from llmdebug.index.python.inputs import find_handler
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.names import constant, define, literal
-from llmdebug.index.python.syntax import FunctionNode, dotted, last_name
+from llmdebug.index.python.syntax import FunctionNode, dotted
 from llmdebug.index.python.types import Either, Limited, ListOf, Object, Type
 from llmdebug.index.python.values import NOT_KNOWN, Crash, Instance, Value
 
 MAX_BODY = 400_000
 DUMPERS = frozenset({"model_dump", "dict", "to_dict", "_asdict"})
 MAX_ITEMS = 500
+LOCAL_CALLS = 4
+LOCAL_STEPS = 12_000
+"""How deep and how long a function is walked through to see whether one line of it is reached."""
 RAW_NAMES = frozenset({"data", "values", "body", "payload", "json_data", "raw", "obj", "v", "value", "input_value"})
 REQUEST_NAMES = frozenset({"request", "req", "body", "params", "payload", "obj", "data", "request_data", "raw_request"})
 OTHER_OWNERS = frozenset(
@@ -131,12 +134,12 @@ class Study:
 
     def local(self, path: str, symbol: str, line: int) -> tuple[list[Outcome], bool]:
         """The outcomes of one function walked by itself towards a line, and whether the walk came to its end."""
-        facts = self.ground.index.facts(path)
-        function = next((f for f in facts.functions if f.name == symbol), None) if facts else None
-        node = function_node(self.ground.index.syntax(path), symbol, function.line if function else 0)
+        node = self.ground.index.named_node(path, symbol)
         if node is None:
             return [], False
         walk = self.walk()
+        walk.max_calls = LOCAL_CALLS
+        walk.steps = [MAX_STEPS - LOCAL_STEPS]
         walk.target = (path, symbol, line)
         walk.run(Callee(path, symbol, node, self._bound_by_name(path, symbol, node)))
         return walk.outcomes, not walk.stopped
@@ -163,7 +166,7 @@ class Study:
                 ordered.append((rank, path, known, validator))
         for _, path, known, validator in sorted(ordered, key=lambda item: item[0]):
             symbol = f"{known.name}.{validator.method}"
-            node = function_node(self.ground.index.syntax(path), symbol)
+            node = self.ground.index.named_node(path, symbol)
             if node is None:
                 continue
             early = validator.mode in {"before", "wrap", "plain"}
@@ -194,7 +197,7 @@ class Study:
         if found is None:
             return []
         path, function = found
-        node = function_node(self.ground.index.syntax(path), function.name, function.line)
+        node = self.ground.index.node(path, function)
         if node is None:
             return []
         walk = self.walk()
@@ -223,11 +226,10 @@ class Study:
         model = self.models.get((path, owner))
         names: dict[str, Value] = {}
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        decorators = {last_name(d) for d in node.decorator_list}
-        early = any(
-            isinstance(d, ast.Call)
-            and any(k.arg == "mode" and getattr(k.value, "value", "") == "before" for k in d.keywords)
-            for d in node.decorator_list
+        modes = (
+            {v.mode for _, c in model.lineage for v in c.validators if v.method == node.name and not v.fields}
+            if model
+            else set()
         )
         for argument in arguments:
             if argument.arg in self.path_values:
@@ -236,13 +238,9 @@ class Study:
                 names["self"] = self._self(path, owner, model)
             elif argument.arg == "cls":
                 continue
-            elif decorators & {"model_validator", "root_validator"} and model is not None:
+            elif modes and model is not None:
                 raw = self._value_of(model)
-                names[argument.arg] = (
-                    raw
-                    if early or "root_validator" in decorators
-                    else self.instance(model, raw.value, raw.pointer or "")
-                )
+                names[argument.arg] = raw if modes != {"after"} else self.instance(model, raw.value, raw.pointer or "")
             elif argument.arg in self.fields:
                 names[argument.arg] = self.fields[argument.arg]
             elif argument.arg in REQUEST_NAMES and isinstance(self.body, dict):
@@ -340,7 +338,7 @@ class Study:
         path, item, owner = target
         if isinstance(item, Class):
             return self._construct(path, item, frame, node, evaluator, enter)
-        definition = function_node(self.ground.index.syntax(path), item.name, item.line)
+        definition = self.ground.index.node(path, item)
         if definition is None:
             return None
         bound = _arguments(definition, node, evaluator)
@@ -425,7 +423,7 @@ class Study:
         made = Value(Instance(fields, known.name, path, closed=True))
         post = self._method(path, known.name, "__post_init__")
         if post is not None:
-            definition = function_node(self.ground.index.syntax(post[0]), post[1].name)
+            definition = self.ground.index.node(*post)
             if definition is not None:
                 enter(Callee(post[0], post[1].name, definition, {"self": made}))
         return made
@@ -433,7 +431,7 @@ class Study:
     def _run_method(
         self, method: tuple[str, Function], node: ast.Call, evaluator: Evaluator, enter: Enter, owner: Value
     ) -> None:
-        definition = function_node(self.ground.index.syntax(method[0]), method[1].name, method[1].line)
+        definition = self.ground.index.node(*method)
         if definition is not None:
             bound = {**_arguments(definition, node, evaluator), "self": owner}
             enter(Callee(method[0], method[1].name, definition, bound))

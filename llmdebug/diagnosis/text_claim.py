@@ -20,7 +20,6 @@ from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import HOLE, Class, Function
 from llmdebug.index.python.guards import guards_of, holds
-from llmdebug.index.python.inputs import function_node
 from llmdebug.index.python.names import define, literal
 
 ALIKE = 0.8
@@ -249,7 +248,7 @@ def _contradicted(candidate: Candidate, study: Study) -> bool:
                 given[name] = value
     if not given:
         return False
-    node = function_node(study.ground.index.syntax(match.path), match.rejection.symbol)
+    node = study.ground.index.named_node(match.path, match.rejection.symbol)
     return node is not None and holds(guards_of(node, match.rejection.line), given) is False
 
 

@@ -13,6 +13,7 @@ import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pyripgrep
@@ -20,7 +21,7 @@ import pyripgrep
 from llmdebug.index import store
 from llmdebug.index.facts import Class, FileFacts, Function
 from llmdebug.index.python.extract import extract
-from llmdebug.index.python.syntax import parse
+from llmdebug.index.python.syntax import FunctionNode, parse, parse_function
 from llmdebug.source.search import Search, never
 from llmdebug.source.tree import Tree
 
@@ -34,7 +35,8 @@ ASIDE = re.compile(
     r"(^|/)(tests?|testing|benchmarks?|examples?|docs?|scripts|third_party)(/|$)|(^|/)(test_\w+|\w+_test|conftest)\.py$"
 )
 """Paths that hold no serving code; they serve only where nothing else does."""
-MAX_SYNTAX = 48
+MAX_SYNTAX = 24
+MAX_NODES = 600
 MAX_VOTED = 30
 
 Progress = Callable[[str, int, int], None]
@@ -70,6 +72,8 @@ class Index:
     loaded: dict[str, FileFacts] = field(default_factory=dict)
     _changed: bool = False
     _syntax: OrderedDict[str, ast.Module | None] = field(default_factory=OrderedDict)
+    _nodes: OrderedDict[tuple[str, str, int], FunctionNode | None] = field(default_factory=OrderedDict)
+    _lines: OrderedDict[str, list[bytes]] = field(default_factory=OrderedDict)
     _modules: dict[str, list[str]] = field(default_factory=dict)
     _found_modules: dict[str, list[str]] = field(default_factory=dict)
     _local: dict[str, dict[str, Class | Function | str]] = field(default_factory=dict)
@@ -134,6 +138,31 @@ class Index:
         module = parse(data) if data is not None else "unreadable"
         self._remember_syntax(path, None if isinstance(module, str) else module)
         return self._syntax[path]
+
+    def node(self, path: str, function: Function) -> FunctionNode | None:
+        """The syntax tree of one function, its decorators left out; None where its lines can't be parsed alone."""
+        key = (path, function.name, function.line)
+        if key in self._nodes:
+            self._nodes.move_to_end(key)
+            return self._nodes[key]
+        made = parse_function(self.lines(path)[function.line - 1 : function.end_line], function.line)
+        self._nodes[key] = made
+        if len(self._nodes) > MAX_NODES:
+            self._nodes.popitem(last=False)
+        return made
+
+    def named_node(self, path: str, name: str) -> FunctionNode | None:
+        """The syntax tree of the function with this qualified name; None where the file has none."""
+        function = self.local(path).get(name)
+        return self.node(path, function) if isinstance(function, Function) else None
+
+    def lines(self, path: str) -> list[bytes]:
+        """The lines of a file, with their ends; none where it can't be read."""
+        if path not in self._lines:
+            self._lines[path] = (self.tree.read(path) or b"").splitlines(keepends=True)
+            if len(self._lines) > MAX_SYNTAX:
+                self._lines.popitem(last=False)
+        return self._lines[path]
 
     def _remember_syntax(self, path: str, module: ast.Module | None) -> None:
         self._syntax[path] = module
@@ -228,7 +257,7 @@ def pairs_of(text: str) -> list[str]:
     for line in re.split(r"[\"'`\\\n\r\t{}<>]|\\n", text[:4000]):
         words = line.split()
         singles += [word.strip(".,:;()[]") for word in words]
-        pairs += [f"{a} {b}" for a, b in zip(words, words[1:], strict=False) if len(a) + len(b) > 4]
+        pairs += [f"{a} {b}" for a, b in pairwise(words) if len(a) + len(b) > 4]
     singles = [word for word in singles if len(word) >= 5 and not word.isdigit()]
     chosen = list(dict.fromkeys(pairs))[:60]
     return chosen if len(chosen) >= 3 else list(dict.fromkeys(chosen + singles))[:24]

@@ -82,6 +82,8 @@ class Class(msgspec.Struct, frozen=True, array_like=True):
     """Annotation of the root, for a model that wraps one value."""
     keywords: tuple[tuple[str, str], ...] = ()
     """Keywords of the class statement (`total=False`, `forbid_unknown_fields=True`)."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """What `model_config` or `Config` says of names and strictness, with the source text of the value."""
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True):

@@ -68,7 +68,7 @@ class Search:
         """The first `most` lines that hold `word` as a whole word, in order of path and line."""
         pattern = re.compile(rb"(?<![A-Za-z0-9_])" + re.escape(word.encode()) + rb"(?![A-Za-z0-9_])")
         hits: list[Hit] = []
-        for path in self.files_with([word], cancelled):
+        for path in self.holding(word):
             data = self.tree.read(path)
             if data is None or cancelled():
                 continue
@@ -78,6 +78,27 @@ class Search:
                     if len(hits) >= most:
                         return hits
         return hits
+
+    def holding(self, word: str) -> list[str]:
+        """The files that hold a word, sorted."""
+        if not word.strip() or not self.files:
+            return []
+        try:
+            answer = pyripgrep.Grep().search(
+                re.escape(word), path=str(self.tree.root), glob=self._glob, output_mode="files_with_matches"
+            )
+            found = {str(path)[len(str(self.tree.root)) :].lstrip("/") for path in answer} & {
+                f.path for f in self.files
+            }
+            rest = self.beyond_ripgrep()
+        except (OSError, RuntimeError, ValueError):
+            found, rest = set(), [f.path for f in self.files]
+        needle = word.encode()
+        return sorted(found | {path for path in rest if needle in (self.tree.read(path) or b"")})
+
+    @property
+    def _glob(self) -> str:
+        return "*." + self.files[0].path.rpartition(".")[2]
 
     def _ripgrep(self, pattern: str) -> Iterable[tuple[str, str]]:
         """(path, line text) of each matching line, for files of the list only."""

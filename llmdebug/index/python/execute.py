@@ -51,6 +51,8 @@ class Walk:
     """Whether the walk was given up: an outcome that is not listed may be met all the same."""
     target: tuple[str, str, int] | None = None
     """File, function and line that are known to be reached: what leaves the function before it is passed over."""
+    max_calls: int = MAX_CALLS
+    """How deep calls are followed."""
     _frames: list[Frame] = field(default_factory=list)
 
     def run(self, callee: Callee, certain: bool = True) -> list[Outcome]:
@@ -65,7 +67,7 @@ class Walk:
 
     def enter_call(self, callee: Callee, certain: bool, reads: frozenset[str], held: bool = True) -> tuple[Value, bool]:
         """Follow a call: what it gives back, and whether it surely does; raises Leave where it surely raises."""
-        if len(self._frames) >= MAX_CALLS or any(
+        if len(self._frames) >= self.max_calls or any(
             (f.path, f.symbol) == (callee.path, callee.symbol) for f in self._frames
         ):
             return NOT_KNOWN, True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -63,32 +62,6 @@ class Inputs:
     """Whether the model is made by code of the handler rather than by the framework."""
 
 
-def function_node(module: ast.Module | None, qualified: str, line: int = 0) -> FunctionNode | None:
-    """The definition with this qualified name (and `def` line, where given) in a module."""
-    if module is None:
-        return None
-    for found, node in functions_of(module):
-        if found == qualified and line in (0, node.lineno):
-            return node
-    return None
-
-
-def functions_of(module: ast.Module) -> Iterator[tuple[str, FunctionNode]]:
-    """Each function of a module with its qualified name."""
-    pending: list[tuple[str, ast.AST]] = [("", module)]
-    while pending:
-        prefix, node = pending.pop()
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                name = f"{prefix}.{child.name}" if prefix else child.name
-                yield name, child
-                pending.append((name, child))
-            elif isinstance(child, ast.ClassDef):
-                pending.append((f"{prefix}.{child.name}" if prefix else child.name, child))
-            elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-                pending.append((prefix, child))
-
-
 def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
     """What the handler of a registration takes."""
     inputs = Inputs()
@@ -103,7 +76,7 @@ def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
         inputs.body = bodies[0][1]
     else:
         inputs.embedded.update({parameter.name: kind for parameter, kind in bodies})
-    node = function_node(index.syntax(place), function.name, function.line)
+    node = index.node(place, function)
     if node is not None and inputs.body is None and not inputs.embedded:
         _Hand(index, types, inputs).follow(place, node, _request_names(node), 0)
         inputs.by_hand = inputs.body is not None
@@ -329,6 +302,6 @@ class _Hand:
         if any(k.arg is None for k in call.keywords):
             for parameter in function.parameters:
                 self.inputs.reads.append(Read(parameter.name, path, parameter.line, parameter.default is None))
-        node = function_node(self.index.syntax(path), function.name, function.line)
+        node = self.index.node(path, function)
         if node is not None and raw:
             self.follow(path, node, _request_names(node), depth + 1, frozenset(raw))

@@ -24,6 +24,20 @@ def parse(data: bytes) -> ast.Module | str:
         return f"can't be parsed ({type(error).__name__}: {error})"
 
 
+def parse_function(lines: list[bytes], line: int) -> FunctionNode | None:
+    """A function by its own lines, the first of which is `def` and stands at `line` of the file."""
+    indented = bool(lines) and lines[0][:1] in {b" ", b"\t"}
+    module = parse((b"if True:\n" if indented else b"") + b"".join(lines))
+    if isinstance(module, str) or not module.body:
+        return None
+    first = module.body[0]
+    node = first.body[0] if isinstance(first, ast.If) else first
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    ast.increment_lineno(node, line - (2 if indented else 1))
+    return node
+
+
 def text(node: ast.AST | None) -> str:
     """Source text of an expression; empty for None and for what is nested too deeply to print."""
     if node is None:
