@@ -113,6 +113,8 @@ class Search:
 
     def beyond_ripgrep(self) -> list[str]:
         """Files that ripgrep passes over: ignored ones, and undecodable ones."""
+        if not self.tree.has_ignore_rules:
+            return sorted(self.undecodable)
         if self._unseen is None:
             root = str(self.tree.root)
             suffix = self.files[0].path.rpartition(".")[2]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 MAX_FILE_BYTES = 4_000_000
 MAX_FILES = 200_000
+IGNORE_FILES = frozenset({".gitignore", ".ignore", ".rgignore"})
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".tox", ".mypy_cache"})
 
 
@@ -38,6 +39,8 @@ class Tree:
     name: str = ""
     unreadable: dict[str, str] = field(default_factory=dict)
     """Path to reason, of each file or folder that could not be read so far."""
+    has_ignore_rules: bool = False
+    """Whether a file in the tree or above it may tell search tools to pass over some of its files."""
 
     def files(self, suffixes: tuple[str, ...] = (".py",)) -> list[TreeFile]:
         """All files with one of these suffixes, sorted by path; links are left out."""
@@ -72,6 +75,7 @@ class Tree:
                     if entry.name not in SKIPPED_FOLDERS:
                         pending.append((entry.path, relative + "/"))
                 elif entry.is_file(follow_symlinks=False):
+                    self.has_ignore_rules = self.has_ignore_rules or entry.name in IGNORE_FILES
                     yield entry, relative
 
     def read(self, path: str) -> bytes | None:
@@ -123,4 +127,5 @@ def open_tree(path: str | Path, name: str = "") -> Tree:
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TreeError(f"{path}: the folder can't be read ({reason})") from error
-    return Tree(root, name or root.name)
+    ruled = any((folder / name).exists() for folder in root.parents for name in IGNORE_FILES)
+    return Tree(root, name or root.name, has_ignore_rules=ruled)

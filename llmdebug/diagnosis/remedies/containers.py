@@ -52,7 +52,7 @@ def _by_class(ground: Ground, key: str, near: str) -> dict[str, Type]:
         return {}
     index = ground.index
     if not index.classes(name):
-        index.load(index.vote(f"class {name}:", MAX_FILES))
+        index.load(index.search.holding(f"class {name}")[:MAX_FILES])
     for path, known in _nearest(ground, name, near):
         taken = _fields(ground, path, known)
         if taken:
