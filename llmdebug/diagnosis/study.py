@@ -14,6 +14,7 @@ from typing import Any
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.locate import walk as walk_values
 from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.reach import COMMON
 from llmdebug.diagnosis.route import Registered, path_values
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.build import ASIDE
@@ -23,13 +24,15 @@ from llmdebug.index.python.execute import Callee, Enter, Frame, Outcome, Walk
 from llmdebug.index.python.inputs import find_handler
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.names import constant, define, literal
-from llmdebug.index.python.syntax import FunctionNode, dotted
+from llmdebug.index.python.syntax import FunctionNode, dotted, last_name
 from llmdebug.index.python.types import Either, Limited, ListOf, Object, Type
 from llmdebug.index.python.values import NOT_KNOWN, Crash, Instance, Value
 
 MAX_BODY = 400_000
 DUMPERS = frozenset({"model_dump", "dict", "to_dict", "_asdict"})
 MAX_ITEMS = 500
+THREADERS = {"to_thread": 0, "run_in_threadpool": 0, "run_sync": 0, "run_in_executor": 1, "partial": 0}
+"""Calls that make another call, and which of their arguments is the function."""
 LOCAL_CALLS = 4
 LOCAL_STEPS = 12_000
 """How deep and how long a function is walked through to see whether one line of it is reached."""
@@ -53,6 +56,8 @@ class Study:
         self.models = ground.models(registered) if registered else {}
         self.path_values = path_values(registered.path, question.path) if registered else {}
         self.fields = self._fields()
+        self._blindly: set[tuple[str, str]] = set()
+        """Functions that this walk has followed without knowing an argument; once is enough."""
 
     def _fields(self) -> dict[str, Value]:
         """Names to the request's values: fields of the body, one level of nesting below, and declared defaults."""
@@ -130,6 +135,7 @@ class Study:
     # walks
 
     def walk(self) -> Walk:
+        self._blindly.clear()
         return Walk(self._resolve, self._lookup, self._attribute)
 
     def local(self, path: str, symbol: str, line: int) -> tuple[list[Outcome], bool]:
@@ -311,6 +317,8 @@ class Study:
         if chain and (chain[-1] in OTHER_OWNERS or chain[0] in OTHER_OWNERS):
             return NOT_KNOWN
         whole = dotted(node)
+        if whole.endswith(".url.path"):
+            return Value(self.question.path)
         if whole and whole[:1].isupper():
             try:
                 return Value(constant(self.ground.index, frame.path, whole))
@@ -332,6 +340,9 @@ class Study:
     # calls
 
     def _resolve(self, frame: Frame, node: ast.Call, evaluator: Evaluator, enter: Enter) -> Value | None:
+        handed = _handed_on(node)
+        if handed is not None:
+            return self._resolve(frame, handed, evaluator, enter)
         target = self._target(frame, node, evaluator)
         if target is None:
             return _dumped(node, evaluator)
@@ -347,6 +358,10 @@ class Study:
         first = next(iter([*definition.args.posonlyargs, *definition.args.args]), None)
         if first is not None and first.arg in {"self", "cls"}:
             bound[first.arg] = owner if owner is not None else self._self(path, item.name.rpartition(".")[0], None)
+        if not any(value.known for value in bound.values()):
+            if (path, item.name) in self._blindly:
+                return None
+            self._blindly.add((path, item.name))
         return enter(Callee(path, item.name, definition, bound))
 
     def _target(
@@ -377,7 +392,7 @@ class Study:
         found = define(index, frame.path, dotted(func))
         if found and not isinstance(found.item, str):
             return found.path, found.item, None
-        if owner.known:
+        if owner.known or func.attr in COMMON:
             return None
         known = [(p, f) for p, f in index.functions(func.attr) if not ASIDE.search(p)]
         return (known[0][0], known[0][1], None) if len(known) == 1 else None
@@ -486,6 +501,14 @@ def as_mapping(owner: Value) -> Value:
         return NOT_KNOWN
     held = {**owner.value.fields, **owner.value.changed}
     return Value({name: value.value for name, value in held.items()}, owner.reads, owner.value.pointer)
+
+
+def _handed_on(node: ast.Call) -> ast.Call | None:
+    """The call that is made elsewhere: `to_thread(f, x)` and its like call `f(x)`."""
+    first = THREADERS.get(last_name(node))
+    if first is None or len(node.args) <= first or not isinstance(node.args[first], ast.Name | ast.Attribute):
+        return None
+    return ast.copy_location(ast.Call(node.args[first], node.args[first + 1 :], node.keywords), node)
 
 
 def _dumped(node: ast.Call, evaluator: Evaluator) -> Value | None:
