@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -90,14 +91,45 @@ def find_handler(index: Index, path: str, route: Route) -> tuple[str, Function] 
         return None
     at_line = [f for f in facts.functions if f.name == route.handler and f.line == route.end_line]
     named = at_line or [f for f in facts.functions if f.name == route.handler]
-    if not named:
-        named = [f for f in facts.functions if f.name.rpartition(".")[2] == route.handler]
+    if named:
+        return path, named[-1]
+    owner, _, last = route.handler.rpartition(".")
+    elsewhere = _handler_of(index, path, route, owner, last) if owner else None
+    if elsewhere is not None:
+        return elsewhere
+    named = [f for f in facts.functions if f.name.rpartition(".")[2] == last]
     if named:
         return path, named[-1]
     found = define(index, path, route.handler)
     if found and isinstance(found.item, Function):
         return found.path, found.item
     return None
+
+
+def _handler_of(index: Index, path: str, route: Route, owner: str, name: str) -> tuple[str, Function] | None:
+    """The handler that is an attribute: a function of a module, or a method of an object whose class is told."""
+    found = define(index, path, f"{owner}.{name}")
+    if found and isinstance(found.item, Function):
+        return found.path, found.item
+    for class_name in _classes_of(index, path, route, owner):
+        holder = define(index, path, class_name)
+        if holder and isinstance(holder.item, Class):
+            method = index.local(holder.path).get(f"{holder.item.name}.{name}")
+            if isinstance(method, Function):
+                return holder.path, method
+    return None
+
+
+def _classes_of(index: Index, path: str, route: Route, owner: str) -> list[str]:
+    """Names of the classes that an object may be of: as the registering function's parameter says, or what made it."""
+    spoken = owner
+    around = index.local(path).get(route.symbol)
+    if isinstance(around, Function):
+        spoken += " ".join(["", *(p.annotation for p in around.parameters if p.name == owner)])
+    made = index.local(path).get(owner)
+    if isinstance(made, str):
+        spoken += f" {made.partition('(')[0]}"
+    return re.findall(r"\b[A-Z]\w*", spoken)
 
 
 def _is_embedded(parameter: Parameter) -> bool:

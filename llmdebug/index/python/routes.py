@@ -106,7 +106,13 @@ def call_routes(call: ast.Call, bindings: Bindings) -> list[tuple[str, tuple[str
     if isinstance(target, ast.Call) and last_name(target) in {"partial", "wraps"} and target.args:
         target = target.args[0]
     paths = [p for p in paths_of(where, bindings) if p.startswith(("/", "{"))]
-    return [(path, methods_of(call, default), router, last_name(target)) for path in paths]
+    return [(path, methods_of(call, default), router, handler_name(target)) for path in paths]
+
+
+def handler_name(target: ast.expr | None) -> str:
+    """How a registration names its handler: with what it is an attribute of, unless that is the object itself."""
+    whole = dotted(target).removeprefix("self.") if isinstance(target, ast.Attribute) else ""
+    return whole or last_name(target)
 
 
 def mounts_of(call: ast.Call, bindings: Bindings, imports: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -155,6 +161,8 @@ def compared_paths(test: ast.expr) -> list[str]:
         match node:
             case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]) if "path" in last_name(left):
                 found += [p for p in paths_of(right, {}) if p.startswith("/")]
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[right]) if "path" in last_name(right):
+                found += [p for p in paths_of(left, {}) if p.startswith("/")]
             case ast.Call(func=ast.Attribute(attr="startswith" | "endswith", value=value), args=[argument]) if (
                 "path" in last_name(value)
             ):
