@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from llmdebug.diagnosis.finding import Spot
 from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, nearness
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Function
+from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.syntax import dotted, last_name
 
 MAX_FILES = 12
@@ -62,6 +64,30 @@ def call_sites(
                 CallSite(spot, is_reached, _is_guarded(node, statement.lineno), _mentions(node, key), closeness)
             )
     return found
+
+
+def keyword_sites(ground: Ground, question: Question, name: str, keyword: str, why: str) -> list[Spot]:
+    """Statements that call `name` with this keyword, those left out that the request's path does not lead to."""
+    index = ground.index
+    held = [path for path in index.search.holding(f"{keyword}=") if not ASIDE.search(path)]
+    index.load(held[:MAX_FILES])
+    found: list[Spot] = []
+    for path in held:
+        facts = index.loaded.get(path)
+        for function in facts.functions if facts else ():
+            node = index.node(path, function) if any(c.rpartition(".")[2] == name for c in function.calls) else None
+            for part in ast.walk(node) if node is not None else ():
+                if not isinstance(part, ast.stmt) or hasattr(part, "body"):
+                    continue
+                if any(_has_keyword(c, name, keyword) for c in ast.walk(part)) and node is not None:
+                    path_known = {"self.path": question.path, "path": question.path, "request.path": question.path}
+                    if holds(guards_of(node, part.lineno), path_known) is not False:
+                        found.append(_spot(path, part, function, why))
+    return found
+
+
+def _has_keyword(node: ast.AST, name: str, keyword: str) -> bool:
+    return isinstance(node, ast.Call) and last_name(node) == name and any(k.arg == keyword for k in node.keywords)
 
 
 def claimable(sites: list[CallSite], is_telling: bool) -> list[Spot]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from llmdebug.diagnosis.printed import printed_entries
-from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, loc_of
+from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_name, loc_of
 from llmdebug.http.exchange import Response, header
 
 MAX_BODY = 2_000_000
@@ -194,7 +194,7 @@ def _entry(item: dict[str, Any]) -> Complaint:
     return Complaint(
         message=str(item.get("msg") or item.get("message") or ""),
         loc=loc_of(item.get("loc") or ()),
-        type=str(item.get("type") or ""),
+        type=error_name(str(item.get("type") or "")),
         input=item.get("input"),
     )
 

@@ -78,10 +78,16 @@ def _meant(items: list[Located], body: Any) -> Located:
 
     def likeness(item: Located) -> float:
         admitted = re.findall(r"'([^']*)'", item.complaint.message)
-        return max((SequenceMatcher(None, given.lower(), a.lower()).ratio() for a in admitted), default=0.0)
+        return max((_likeness(given.lower(), a.lower()) for a in admitted), default=0.0)
 
     best = max(items, key=likeness)
     return best if likeness(best) >= ALIKE else replace(items[0], of_union=True)
+
+
+def _likeness(given: str, admitted: str) -> float:
+    if len(given) > 2 and (given in admitted or admitted in given):
+        return 0.8
+    return SequenceMatcher(None, given, admitted).ratio()
 
 
 def _is_missing_tag(item: Located, prefix: str) -> bool:

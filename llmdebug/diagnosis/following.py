@@ -20,8 +20,8 @@ DUMPERS = frozenset({"model_dump", "dict", "to_dict", "_asdict"})
 THREADERS = {"to_thread": 0, "run_in_threadpool": 0, "run_sync": 0, "run_in_executor": 1, "partial": 0}
 """Calls that make another call, and which of their arguments is the function."""
 OTHER_OWNERS = frozenset(
-    {"args", "server_args", "settings", "tokenizer", "engine", "state", "app", "shared", "cfg", "options", "env", "envs",
-     "logger", "metrics", "raw_request"}
+    {"args", "server_args", "settings", "tokenizer", "engine", "state", "app", "shared", "cfg", "options", "env",
+     "envs", "logger", "metrics", "raw_request"}
 )  # fmt: skip
 
 

@@ -5,12 +5,13 @@ Where the tree does not tell a type everything is admitted: a problem found here
 
 from __future__ import annotations
 
-import math
 import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
+from llmdebug.diagnosis.scalars import bound_problem, scalar_problem
 from llmdebug.index.python.models import ROOTS, Declared, Model
 from llmdebug.index.python.types import (
     Anything,
@@ -28,10 +29,7 @@ from llmdebug.index.python.types import (
 
 MAX_DEPTH = 60
 MAX_ITEMS = 2_000
-MAX_PATTERN = 200
-
-TRUE_TEXTS = frozenset({"true", "t", "yes", "y", "on", "1"})
-BOOL_TEXTS = TRUE_TEXTS | {"false", "f", "no", "n", "off", "0"}
+NOT_AN_OBJECT = {"dataclass": "dataclass_type", "typeddict": "dict_type"}
 TAG_NAMES = ("type", "role", "object", "kind", "mode")
 
 
@@ -54,6 +52,27 @@ def escape(key: str | int) -> str:
     return str(key).replace("~", "~0").replace("/", "~1")
 
 
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where a check stands, and in which mood."""
+
+    pointer: str
+    declared: Declared | None = None
+    """The innermost field around."""
+    strict: bool = False
+    """Whether nothing is converted."""
+    numbers_to_str: bool = False
+    extra: str = ""
+    """Policy for unknown keys that classes without one of their own take over."""
+    depth: int = 0
+
+    def below(self, step: str | int) -> At:
+        return replace(self, pointer=f"{self.pointer}/{escape(step)}", depth=self.depth + 1)
+
+    def problem(self, kind: str, expected: Any, certain: bool = True) -> Problem:
+        return Problem(self.pointer, kind, expected, self.declared, certain)
+
+
 class Checker:
     """Holds values against types of one tree."""
 
@@ -62,88 +81,91 @@ class Checker:
 
     def check(self, kind: Type, value: Any, pointer: str = "", declared: Declared | None = None) -> list[Problem]:
         """The problems of a value, of the nearest branch where unions are; empty where it is admitted."""
-        return self._check(kind, value, pointer, declared, False, 0)
+        return self._check(kind, value, At(pointer, declared))
 
-    def _check(
-        self, kind: Type, value: Any, pointer: str, declared: Declared | None, strict: bool, depth: int
-    ) -> list[Problem]:
-        if depth > MAX_DEPTH:
+    def _check(self, kind: Type, value: Any, at: At) -> list[Problem]:
+        if at.depth > MAX_DEPTH:
             return []
         match kind:
             case Scalar(name):
-                return _one(scalar_problem(name, value, strict), pointer, name, declared)
-            case OneOf(values, enum):
-                if any(_same(value, v) for v in values):
+                if name == "str" and at.numbers_to_str and isinstance(value, int | float):
                     return []
-                return [Problem(pointer, "enum" if enum else "literal_error", values, declared)]
-            case ListOf(item):
-                return self._list(item, value, pointer, declared, strict, depth)
-            case TupleOf(items):
-                if not isinstance(value, list):
-                    return [Problem(pointer, "tuple_type", "list", declared)]
-                if len(value) != len(items):
-                    return [
-                        Problem(pointer, "too_short" if len(value) < len(items) else "too_long", len(items), declared)
-                    ]
-                pairs = zip(items, value, strict=True)
-                return [
-                    p
-                    for i, (t, v) in enumerate(pairs)
-                    for p in self._check(t, v, f"{pointer}/{i}", declared, strict, depth + 1)
-                ]
-            case MapOf(_, inner):
-                if not isinstance(value, dict):
-                    return [Problem(pointer, "dict_type", "object", declared)]
-                return [
-                    p
-                    for k, v in list(value.items())[:MAX_ITEMS]
-                    for p in self._check(inner, v, f"{pointer}/{escape(k)}", declared, strict, depth + 1)
-                ]
+                problem = scalar_problem(name, value, at.strict or kind.strict)
+                return [at.problem(problem, name)] if problem else []
+            case OneOf(values, enum):
+                if any(value == v and (not at.strict or type(value) is type(v)) for v in values):
+                    return []
+                return [at.problem("enum" if enum else "literal_error", values)]
+            case ListOf():
+                return self._list(kind, value, at)
+            case TupleOf():
+                return self._tuple(kind, value, at)
+            case MapOf():
+                return self._map(kind, value, at)
             case Limited(inner, bounds):
-                found = self._check(inner, value, pointer, declared, strict, depth)
-                return found or _bound_problems(bounds, value, pointer, declared)
+                problems = _bound_problems(bounds, value, at)
+                if isinstance(value, list) and any(p.type == "too_long" for p in problems):
+                    return problems
+                return self._check(inner, value, at) or problems
             case Either():
-                return self._either(kind, value, pointer, declared, strict, depth)
+                return self._either(kind, value, at)
             case Object(model):
-                return self._object(model, value, pointer, declared, depth)
+                return self._object(model, value, at)
         return []
 
-    def _list(
-        self, item: Type, value: Any, pointer: str, declared: Declared | None, strict: bool, depth: int
-    ) -> list[Problem]:
+    def _list(self, kind: ListOf, value: Any, at: At) -> list[Problem]:
         if not isinstance(value, list):
-            return [Problem(pointer, "list_type", "list", declared)]
+            return [at.problem(f"{kind.name}_type", "list")]
         found: list[Problem] = []
         for place, element in enumerate(value[:MAX_ITEMS]):
-            found += self._check(item, element, f"{pointer}/{place}", declared, strict, depth + 1)
+            found += self._check(kind.item, element, at.below(place))
         return found
 
-    def _object(self, model: Model, value: Any, pointer: str, declared: Declared | None, depth: int) -> list[Problem]:
+    def _tuple(self, kind: TupleOf, value: Any, at: At) -> list[Problem]:
+        if not isinstance(value, list):
+            return [at.problem("tuple_type", "list")]
+        if len(value) > len(kind.items):
+            return [at.problem("too_long", len(kind.items))]
+        found: list[Problem] = []
+        for place, item in enumerate(kind.items):
+            if place < len(value):
+                found += self._check(item, value[place], at.below(place))
+            else:
+                found.append(at.below(place).problem("missing", len(kind.items)))
+        return found
+
+    def _map(self, kind: MapOf, value: Any, at: At) -> list[Problem]:
+        if not isinstance(value, dict):
+            return [at.problem("dict_type", "object")]
+        found: list[Problem] = []
+        for key, item in list(value.items())[:MAX_ITEMS]:
+            inside = at.below(key)
+            found += self._check(kind.key, key, inside)
+            found += self._check(kind.value, item, inside)
+        return found
+
+    def _object(self, model: Model, value: Any, at: At) -> list[Problem]:
         if model.kind == "plain" and not model.fields:
             return []
         if not isinstance(value, dict):
             certain = not any(v.mode != "after" and not v.fields for _, c in model.lineage for v in c.validators)
-            names = {"dataclass": "dataclass_type", "typeddict": "dict_type"}
-            return [Problem(pointer, names.get(model.kind, "model_attributes_type"), model.name, declared, certain)]
+            return [at.problem(NOT_AN_OBJECT.get(model.kind, "model_attributes_type"), model.name, certain)]
         found: list[Problem] = []
         whole, single = early_validators(model)
+        inside = _inside(model, at)
         for field in model.fields.values():
             key = next((name for name in field.names if name in value), None)
             certain = not whole and field.field.name not in single
-            at = f"{pointer}/{escape(key or field.names[0])}"
+            below = replace(inside.below(key or field.names[0]), declared=field)
             if key is None:
                 if self.is_required(model, field):
-                    found.append(Problem(at, "missing", model.name, field, certain))
+                    found.append(below.problem("missing", model.name, certain))
                 continue
-            kind = self.field_type(field)
-            inner = self._check(kind, value[key], at, field, model.kind == "msgspec", depth + 1)
+            inner = self._check(self.field_type(field), value[key], below)
             found += inner if certain else [msgspec.structs.replace(problem, certain=False) for problem in inner]
-        if model.refuses_unknown and not unknown_bases(model):
-            found += [
-                Problem(f"{pointer}/{escape(key)}", "extra_forbidden", model.name, declared, not whole)
-                for key in value
-                if model.by_key(key) is None
-            ]
+        if inside.extra == "forbid" and not unknown_bases(model):
+            unknown = [key for key in value if model.by_key(key) is None]
+            found += [at.below(key).problem("extra_forbidden", model.name, not whole) for key in unknown]
         return found
 
     def field_type(self, declared: Declared) -> Type:
@@ -163,23 +185,23 @@ class Checker:
             return total != "False" or "Required[" in annotation
         return True
 
-    def _either(
-        self, kind: Either, value: Any, pointer: str, declared: Declared | None, strict: bool, depth: int
-    ) -> list[Problem]:
+    def _either(self, kind: Either, value: Any, at: At) -> list[Problem]:
         if any(isinstance(option, Anything) for option in kind.options):
             return []
-        branches: list[tuple[Type, list[Problem]]] = []
+        branches: list[list[Problem]] = []
+        inside = replace(at, depth=at.depth + 1)
         for option in kind.options:
-            found = self._check(option, value, pointer, declared, strict, depth + 1)
+            found = self._check(option, value, inside)
             if not found:
                 return []
-            branches.append((option, found))
-        tagged = self._tag_problem(kind, value, pointer, declared)
+            if option != Scalar("none"):
+                branches.append(found)
+        tagged = self._tag_problem(kind, value, at)
         if tagged is not None:
             return tagged
-        return min(branches, key=lambda branch: self._distance(branch[0], branch[1], value, pointer))[1]
+        return min(branches, key=lambda found: _distance(found, at.pointer))
 
-    def _tag_problem(self, kind: Either, value: Any, pointer: str, declared: Declared | None) -> list[Problem] | None:
+    def _tag_problem(self, kind: Either, value: Any, at: At) -> list[Problem] | None:
         """Where no branch admits the value of the field that tells branches apart, that field is the problem."""
         objects = [o for o in kind.options if isinstance(o, Object)]
         if not isinstance(value, dict) or len(objects) < 2:
@@ -193,24 +215,31 @@ class Checker:
                     break
                 admitted += inner.values
             else:
-                at = f"{pointer}/{escape(name)}"
                 if name not in value:
-                    return [Problem(at, "missing", tuple(admitted), declared)]
-                if not any(_same(value[name], v) for v in admitted):
-                    return [Problem(at, "literal_error", tuple(admitted), declared)]
+                    return [at.below(name).problem("missing", tuple(admitted))]
+                if value[name] not in admitted:
+                    return [at.below(name).problem("literal_error", tuple(admitted))]
         return None
 
-    def _distance(self, option: Type, problems: list[Problem], value: Any, pointer: str) -> tuple[int, int, int, int]:
-        """How far a value is from a branch: wrong tag, wrong JSON type, number of problems, how early."""
-        tags = sum(
-            p.type in {"literal_error", "enum"} and p.pointer.count("/") == pointer.count("/") + 1 for p in problems
-        )
-        at_root = any(p.pointer == pointer and p.type.endswith("_type") for p in problems)
-        if at_root and isinstance(option, Scalar) and option.name == "none":
-            at_root = True
-            tags += 1
-        first = min(_first_index(p.pointer[len(pointer) :]) for p in problems)
-        return (tags, int(at_root), len(problems), -first)
+
+def _inside(model: Model, at: At) -> At:
+    """The mood inside an object: its own settings, or for classes that can have none those around."""
+    if model.kind in {"typeddict", "dataclass"} and not model.settings and not model.extra:
+        return at
+    return replace(
+        at,
+        strict=model.kind == "msgspec" or model.settings.get("strict") == "True",
+        numbers_to_str=model.settings.get("coerce_numbers_to_str") == "True",
+        extra=model.extra,
+    )
+
+
+def _distance(problems: list[Problem], pointer: str) -> tuple[int, int, int, int]:
+    """How far a value is from a branch: wrong tag, wrong JSON type, number of problems, how early."""
+    tags = sum(p.type in {"literal_error", "enum"} and p.pointer.count("/") == pointer.count("/") + 1 for p in problems)
+    at_root = any(p.pointer == pointer and p.type.endswith("_type") for p in problems)
+    first = min(_first_index(p.pointer[len(pointer) :]) for p in problems)
+    return (tags, int(at_root), len(problems), -first)
 
 
 def is_told(kind: Type, depth: int = 0) -> bool:
@@ -246,115 +275,15 @@ def unknown_bases(model: Model) -> bool:
     return any(base not in ROOTS for base in model.foreign_bases)
 
 
-def _one(problem: str, pointer: str, expected: str, declared: Declared | None) -> list[Problem]:
-    return [Problem(pointer, problem, expected, declared)] if problem else []
-
-
-def scalar_problem(name: str, value: Any, strict: bool = False) -> str:
-    """pydantic's name for why a value is no str, int, float, bool or none; empty where it is."""
-    if name == "none":
-        return "" if value is None else "none_required"
-    if name == "str":
-        return "" if isinstance(value, str) else "string_type"
-    if name == "file":
-        return ""
-    if strict:
-        kinds = {"int": int, "float": (int, float), "bool": bool}
-        bad = isinstance(value, bool) != (name == "bool") or not isinstance(value, kinds[name])  # type: ignore[arg-type]
-        return f"{name}_type" if bad else ""
-    if name == "bool":
-        return _bool_problem(value)
-    if isinstance(value, str):
-        return _number_text_problem(name, value)
-    if not isinstance(value, int | float):
-        return f"{name}_type"
-    if name == "int" and isinstance(value, float):
-        if not math.isfinite(value):
-            return "finite_number"
-        return "" if value.is_integer() else "int_from_float"
-    return ""
-
-
-def _bool_problem(value: Any) -> str:
-    if isinstance(value, bool):
-        return ""
-    if isinstance(value, str):
-        return "" if value.strip().lower() in BOOL_TEXTS else "bool_parsing"
-    if isinstance(value, int | float):
-        if value in (0, 1):
-            return ""
-        return "bool_parsing" if isinstance(value, int) or value.is_integer() else "bool_type"
-    return "bool_type"
-
-
-def _number_text_problem(name: str, value: str) -> str:
-    text = value.strip()
-    try:
-        if name == "int":
-            whole, _, fraction = text.partition(".")
-            int(whole)
-            if fraction.strip("0") or ("." in text and not fraction):
-                return "int_parsing"
-        else:
-            float(text)
-    except ValueError:
-        return f"{name}_parsing"
-    return ""
-
-
-def _same(value: Any, admitted: object) -> bool:
-    return value == admitted and isinstance(value, bool) == isinstance(admitted, bool)
-
-
 def _first_index(rest: str) -> int:
     match = re.match(r"/(\d+)", rest)
     return int(match[1]) if match else 0
 
 
-def _bound_problems(
-    bounds: tuple[tuple[str, object], ...], value: Any, pointer: str, declared: Declared | None
-) -> list[Problem]:
+def _bound_problems(bounds: tuple[tuple[str, object], ...], value: Any, at: At) -> list[Problem]:
+    """The first bound that a value breaks."""
     for name, bound in bounds:
         found = bound_problem(name, bound, value)
         if found:
-            return [Problem(pointer, found, bound, declared)]
+            return [at.problem(found, bound)]
     return []
-
-
-def bound_problem(name: str, bound: object, value: Any) -> str:
-    """pydantic's name for a bound that a value of the right type breaks; empty where it keeps it."""
-    number = value
-    if isinstance(value, str) and name in {"ge", "gt", "le", "lt", "multiple_of"}:
-        try:
-            number = float(value)
-        except ValueError:
-            return ""
-    if isinstance(number, int | float) and isinstance(bound, int | float):
-        broken = {
-            "ge": ("greater_than_equal", not number >= bound),
-            "gt": ("greater_than", not number > bound),
-            "le": ("less_than_equal", not number <= bound),
-            "lt": ("less_than", not number < bound),
-        }.get(name)
-        if broken:
-            return broken[0] if broken[1] else ""
-        if name == "multiple_of" and bound:
-            return "multiple_of" if number % bound else ""
-    if isinstance(value, str | list | dict) and isinstance(bound, int):
-        text = isinstance(value, str)
-        if name in {"min_length", "min_items"} and len(value) < bound:
-            return "string_too_short" if text else "too_short"
-        if name in {"max_length", "max_items"} and len(value) > bound:
-            return "string_too_long" if text else "too_long"
-    if name in {"pattern", "regex"} and isinstance(value, str) and isinstance(bound, str):
-        return _pattern_problem(bound, value)
-    return ""
-
-
-def _pattern_problem(pattern: str, value: str) -> str:
-    if len(pattern) > MAX_PATTERN or len(value) > 1_000 or re.search(r"[*+}]\)?[*+{]", pattern):
-        return ""
-    try:
-        return "" if re.search(pattern, value) else "string_pattern_mismatch"
-    except re.error:
-        return ""

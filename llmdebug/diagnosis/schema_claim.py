@@ -108,7 +108,7 @@ def _spots(chain: list[Declaration], item: Located) -> list[Spot]:
     steps = [s for s in item.pointer.split("/")[1:] if not s.isdigit()]
     last = chain[-1]
     order = list(reversed(chain))
-    if item.of_union and len(chain) > 1:
+    if (item.of_union or item.complaint.type.startswith("union_tag")) and len(chain) > 1:
         order = [order[1], order[0], *order[2:]]
     found = []
     for rank, declaration in enumerate(order[:3]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from llmdebug.diagnosis.callsites import keyword_sites
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_text
@@ -25,6 +26,7 @@ PYTHON_TEXT = re.compile(
     r"|is not iterable|has no len|not supported between instances|unsupported operand|unexpected keyword argument"
     r"|object does not support|list index out of range|unhashable type|^'\w+'$|not enough values|too many values"
 )
+UNEXPECTED_KEYWORD = re.compile(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
 MAX_SPOTS = 3
 
 
@@ -43,10 +45,13 @@ def from_crash(ground: Ground, registered: Registered | None, question: Question
     """The finding for Python's own text: the place where a walk through the route's code fails with it."""
     if registered is None or not PYTHON_TEXT.search(text):
         return None
-    outcomes = [
-        o for o in Study(ground, registered, question).forward() if o.kind == "crash" and o.text in text and o.text
-    ]
-    return _finding(ground, outcomes[:MAX_SPOTS]) if outcomes else None
+    outcomes = [o for o in Study(ground, registered, question).forward() if o.kind == "crash" and o.text]
+    told = [o for o in outcomes if o.text in text]
+    if told:
+        return _finding(ground, told[:MAX_SPOTS])
+    said = UNEXPECTED_KEYWORD.search(text)
+    spots = keyword_sites(ground, question, said[1], said[2], f"calls {said[1]} with {said[2]}") if said else []
+    return Finding("other", [], spots[:MAX_SPOTS], confidence=0.6) if 0 < len(spots) <= MAX_SPOTS else None
 
 
 def from_code(ground: Ground, registered: Registered | None, question: Question) -> Finding | None:

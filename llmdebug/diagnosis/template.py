@@ -10,6 +10,10 @@ import msgspec
 from llmdebug.index.build import ASIDE, Index
 from llmdebug.index.facts import FileFacts, Rejection, Template
 
+EXCEPTION_NAME = re.compile(
+    r"(?:e|ex|exc|err|error|exception)\d?(?:$|\.)|.*(?:_e|_exc|_err|_error|message|msg|detail|reason)$"
+)
+"""Names of what a wrapper puts into its hole: an exception, or its text."""
 MIN_LETTERS = 4
 MAX_TEXT = 20_000
 MAX_MATCHES = 60
@@ -153,7 +157,11 @@ def _share_within(inner: Match, outer: Match, total: int) -> float:
 
 def _explains_hole(inner: Match, outer: Match) -> bool:
     """Whether `inner` makes most of what fills a hole of `outer`, and lies in it."""
-    for (start, end), value in zip(outer.spans, outer.captured, strict=True):
+    names = outer.template.holes
+    for place, ((start, end), value) in enumerate(zip(outer.spans, outer.captured, strict=True)):
+        wraps = place < len(names) and EXCEPTION_NAME.match(names[place])
+        if not wraps and inner.letters < outer.letters:
+            continue  # a piece that the outer template is made of, rather than what it wraps
         filled = letters_in(value)
         if filled < 8 or " " not in value.strip() or not (start <= inner.start and inner.end <= end):
             continue

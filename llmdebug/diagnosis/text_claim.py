@@ -15,7 +15,7 @@ from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, nearness
 from llmdebug.diagnosis.speakers import spoken
 from llmdebug.diagnosis.study import Study
-from llmdebug.diagnosis.template import Match, letters_in, matches, without_wrappers
+from llmdebug.diagnosis.template import EXCEPTION_NAME, Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import HOLE, Class, Function
@@ -24,6 +24,7 @@ from llmdebug.index.python.names import define, literal
 
 ALIKE = 0.8
 """Share of the best match's letters that a twin must explain too."""
+ALIKE_WHOLE = 0.6
 ENOUGH_COVERAGE = 0.7
 """Below this share of the message explained, a match is crumbs (true sites: 0.83 to 1, foreign texts: up to 0.6)."""
 ENOUGH_LETTERS = 11
@@ -90,10 +91,10 @@ def from_text(
     best = max(serving, key=lambda m: (round(m.coverage, 2) >= ENOUGH_COVERAGE, m.letters))
     if not _is_enough(best, text):
         return None
-    alike = [m for m in serving if m.letters >= ALIKE * best.letters and m.coverage >= 0.75 * best.coverage]
+    alike = [m for m in serving if m.letters >= _share(m, text) * best.letters and m.coverage >= 0.75 * best.coverage]
     candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best)
     first = candidates[0]
-    if registered is not None and not first.is_backed and first.match.letters < ENOUGH_ALONE:
+    if registered is not None and not first.is_backed and not _stands_alone(first.match):
         return None
     return _finding(ground, registered, question, text, item, candidates, [*declaring, *wrapping, *serving])
 
@@ -101,6 +102,20 @@ def from_text(
 def _is_enough(match: Match, text: str) -> bool:
     whole = HOLE not in match.template.parts and match.letters == letters_in(text)
     return match.coverage >= ENOUGH_COVERAGE and (match.letters >= ENOUGH_LETTERS or whole)
+
+
+def _share(match: Match, text: str) -> float:
+    """The share of the best match's letters that makes a twin; less for one that makes the text from end to end."""
+    return ALIKE_WHOLE if match.start == 0 and match.end == len(text) else ALIKE
+
+
+def _stands_alone(match: Match) -> bool:
+    """Whether a text alone may claim a site: a long one, or a wrapper's own beginning before what it caught."""
+    if match.letters >= ENOUGH_ALONE:
+        return True
+    parts, holes = match.template.parts, match.template.holes
+    wraps = len(parts) == 2 and parts[0] is not None and bool(EXCEPTION_NAME.match(holes[0])) if holes else False
+    return wraps and match.start == 0 and match.rejection.role == "raises"
 
 
 def _judge(
@@ -114,6 +129,8 @@ def _judge(
     for match in alike:
         candidate = Candidate(match, 2.0 * match.letters / best.letters + match.coverage, [])
         candidate.why.append(f"makes {match.letters} letters of the message")
+        if match.letters < ALIKE * best.letters:
+            candidate.doubt(1.5, "another text fits more closely")
         _by_reach(candidate, reach.of(match.path, match.rejection.symbol) if reach else None)
         if gates and gates.of(match.path, match.rejection.symbol) is not None:
             candidate.back(3.0, "a middleware runs it before each route")

@@ -33,6 +33,28 @@ class Entry(msgspec.Struct, frozen=True):
 
 _HEADER = re.compile(r"(\d+) validation errors? for ([^\n]+)\n")
 _TAIL = re.compile(r"\[type=([\w.]+)(?:, input_value=(.*?))?(?:, input_type=([\w.]+))?\]\s*$", re.S)
+_OLD_TAIL = re.compile(r" \(type=([\w.]+)(?:; [^\n]*)?\)\s*$")
+_OLD_NAMES = {
+    "value_error.missing": "missing",
+    "value_error.extra": "extra_forbidden",
+    "value_error.const": "literal_error",
+    "value_error.jsondecode": "json_invalid",
+    "value_error.number.not_ge": "greater_than_equal",
+    "value_error.number.not_gt": "greater_than",
+    "value_error.number.not_le": "less_than_equal",
+    "value_error.number.not_lt": "less_than",
+    "value_error.number.not_multiple": "multiple_of",
+    "value_error.any_str.min_length": "string_too_short",
+    "value_error.any_str.max_length": "string_too_long",
+    "value_error.list.min_items": "too_short",
+    "value_error.list.max_items": "too_long",
+    "value_error.str.regex": "string_pattern_mismatch",
+    "type_error.enum": "enum",
+    "type_error.integer": "int_type",
+    "type_error.str": "string_type",
+    "type_error.none.not_allowed": "none_type",
+}
+"""What the first pydantic called its errors, where the second has another name."""
 _LITERAL_START = re.compile(r"\{(?=['\"](?:type|loc|msg)['\"]: )")
 _STRING = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 _PIECES = {
@@ -65,16 +87,35 @@ def _pydantic(text: str) -> list[Entry]:
                 break
             if line.startswith("    For further information"):
                 continue
-            tail = _TAIL.search(line)
+            tail, old = _TAIL.search(line), _OLD_TAIL.search(line)
             if tail and line.startswith("  "):
                 message = line[: tail.start()].strip()
                 found.append(
                     Entry(message, loc_of(where), tail[1], _value(tail[2]), title=title),
                 )
                 where = ""
+            elif old and line.startswith("  "):
+                found.append(Entry(line[: old.start()].strip(), _old_loc(where), error_name(old[1]), title=title))
+                where = ""
             elif line and not line.startswith(" "):
                 where = line.strip()
     return found
+
+
+def _old_loc(where: str) -> Loc:
+    """A location whose steps are parted by arrows; a step that pydantic itself put there is left out."""
+    steps = [step for step in where.split(" -> ") if step != "__root__"]
+    return tuple(int(step) if step.isdigit() else step for step in steps)
+
+
+def error_name(kind: str) -> str:
+    """What pydantic calls this error today."""
+    if kind in _OLD_NAMES:
+        return _OLD_NAMES[kind]
+    family, dot, name = kind.partition(".")
+    if not dot or family not in {"value_error", "type_error"}:
+        return kind
+    return f"{name}_type" if family == "type_error" and name.isidentifier() else family
 
 
 def _literals(text: str) -> list[Entry]:
@@ -100,7 +141,7 @@ def _literal(text: str) -> Entry | None:
     return Entry(
         pieces["msg"],
         loc_of(pieces.get("loc", ())),
-        str(pieces.get("type") or ""),
+        error_name(str(pieces.get("type") or "")),
         _leading_value(given[1] if given else ""),
     )
 
