@@ -96,3 +96,62 @@ def test_a_handler_may_be_a_method_of_an_object_that_is_handed_in(tmp_path: Path
 def test_keys_that_such_a_handler_drops_are_ignored(tmp_path: Path) -> None:
     said = told(tmp_path, METHODS_OF_AN_OBJECT, "/rank", {"query": "a", "fields": ["b"]}, 200, {"ok": True})
     assert said.ignored == ("/fields",)
+
+
+OLD_LIBRARY = {
+    "shop/app.py": """
+        from fastapi import FastAPI, Request
+        from fastapi.responses import PlainTextResponse
+        from pydantic.v1 import BaseModel
+
+        app = FastAPI()
+
+
+        class Item(BaseModel):
+            name: str
+            parts: list[int]
+            size: int = 1
+
+
+        @app.exception_handler(500)
+        async def on_crash(request: Request, exc: Exception):
+            return PlainTextResponse(f"Internal Server Error: {exc}", status_code=500)
+
+
+        @app.post("/item")
+        async def item(request: Request):
+            item = Item.parse_obj(await request.json())
+            return item.name
+    """,
+}
+
+
+def test_errors_of_the_first_pydantic_lead_to_the_field(tmp_path: Path) -> None:
+    many = (
+        "Internal Server Error: 2 validation errors for Item\nname\n  field required (type=value_error.missing)\n"
+        "parts -> 1\n  value is not a valid integer (type=type_error.integer)"
+    )
+    said = told(tmp_path, OLD_LIBRARY, "/item", {"parts": [1, "b"]}, 500, many)
+    assert said.kind == "missing_field"
+    assert said.fields[0].pointer == "/name"
+    assert said.sites[0].line == line_of(tmp_path, "shop/app.py", "name: str")
+    one = (
+        "Internal Server Error: 1 validation error for Item\nparts -> 1\n"
+        "  value is not a valid integer (type=type_error.integer)"
+    )
+    said = told(tmp_path, OLD_LIBRARY, "/item", {"name": "a", "parts": [1, "b"]}, 500, one)
+    assert (said.kind, said.fields[0].pointer) == ("wrong_type", "/parts/1")
+    assert said.sites[0].line == line_of(tmp_path, "shop/app.py", "parts: list[int]")
+
+
+def test_a_list_of_its_errors_is_read_too(tmp_path: Path) -> None:
+    detail = [
+        {
+            "loc": ["body", "size"],
+            "msg": "ensure this value is greater than 3",
+            "type": "value_error.number.not_gt",
+            "ctx": {"limit_value": 3},
+        }
+    ]
+    said = told(tmp_path, OLD_LIBRARY, "/item", {"name": "a", "parts": [], "size": 0}, 422, {"detail": detail})
+    assert (said.kind, said.fields[0].pointer) == ("out_of_range", "/size")
