@@ -180,8 +180,8 @@ def _absent(evidence: Evidence, body: Any, names: Sequence[tuple[str, bool, str 
     ]
     found += [
         blamed(f"/{escape(name)}", f"the text names {name!r}, and the request has no such field", 0.85)
-        for name, _, at in names
-        if at is None and name in evidence.declared
+        for name, quoted, at in names
+        if at is None and name in evidence.declared and (quoted or _is_distinctive(name))
     ]
     return found + [blamed(p, "the check before the refusal looks for it", 0.5) for p in read]
 
