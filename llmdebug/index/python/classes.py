@@ -14,6 +14,12 @@ CONSTRAINTS = (
     "discriminator", "strict", "choices", "examples",
 )  # fmt: skip
 ALIASES = ("alias", "validation_alias", "name", "rename")
+SETTINGS = frozenset(
+    {
+        "alias_generator", "allow_population_by_field_name", "populate_by_name", "strict", "validate_by_name",
+        "coerce_numbers_to_str",
+    }
+)  # fmt: skip
 VALIDATOR_DECORATORS = frozenset({"field_validator", "validator", "model_validator", "root_validator"})
 
 
@@ -24,14 +30,17 @@ def class_of(node: ast.ClassDef, qualified: str) -> Class:
     members: list[tuple[str, str]] = []
     extra: str | None = None
     extra_line = 0
+    settings: dict[str, str] = {}
     for statement in node.body:
         match statement:
             case ast.AnnAssign(target=ast.Name(id="model_config"), value=ast.expr() as value):
                 extra, extra_line = _extra(value) or extra, statement.lineno
+                settings.update(_settings(value))
             case ast.AnnAssign(target=ast.Name()):
                 fields.append(field_of(statement))
             case ast.Assign(targets=[ast.Name(id="model_config")], value=value):
                 extra, extra_line = _extra(value) or extra, statement.lineno
+                settings.update(_settings(value))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 members.append((name, text(value)[:MAX_MEMBER]))
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -41,6 +50,8 @@ def class_of(node: ast.ClassDef, qualified: str) -> Class:
                     if isinstance(inner, ast.Assign) and last_name(inner.targets[0]) == "extra":
                         extra = string(inner.value) or last_name(inner.value)
                         extra_line = inner.lineno
+                    elif isinstance(inner, ast.Assign) and last_name(inner.targets[0]) in SETTINGS:
+                        settings[last_name(inner.targets[0])] = text(inner.value)
     return Class(
         name=qualified,
         line=node.lineno,
@@ -54,6 +65,7 @@ def class_of(node: ast.ClassDef, qualified: str) -> Class:
         members=tuple(members),
         root=next((text(b.slice) for b in node.bases if isinstance(b, ast.Subscript)), ""),
         keywords=tuple((k.arg, text(k.value)) for k in node.keywords if k.arg),
+        settings=tuple(settings.items()),
     )
 
 
@@ -114,14 +126,22 @@ def _aliases(call: ast.Call) -> list[str]:
 
 def _extra(value: ast.expr) -> str | None:
     """The `extra` policy that a `model_config` gives."""
-    if isinstance(value, ast.Call):
-        found = keyword(value, "extra")
-    elif isinstance(value, ast.Dict):
-        pairs = zip(value.keys, value.values, strict=True)
-        found = next((item for key, item in pairs if string(key) == "extra"), None)
-    else:
-        return None
+    found = _given(value).get("extra")
     return (string(found) or last_name(found)) if found is not None else None
+
+
+def _settings(value: ast.expr) -> dict[str, str]:
+    return {name: text(given) for name, given in _given(value).items() if name in SETTINGS}
+
+
+def _given(value: ast.expr) -> dict[str, ast.expr]:
+    """What a `model_config` gives, as a call or as a dict."""
+    if isinstance(value, ast.Call):
+        return {word.arg: word.value for word in value.keywords if word.arg}
+    if isinstance(value, ast.Dict):
+        pairs = zip(value.keys, value.values, strict=True)
+        return {name: item for name, item in ((string(key), item) for key, item in pairs) if name}
+    return {}
 
 
 def _validators(method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Validator]:

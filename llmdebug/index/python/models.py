@@ -7,6 +7,7 @@ from typing import Literal
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Field
+from llmdebug.index.python.declarators import looked_through
 from llmdebug.index.python.names import define
 
 ModelKind = Literal["pydantic", "dataclass", "msgspec", "typeddict", "enum", "plain"]
@@ -35,15 +36,12 @@ class Declared:
     path: str
     owner: str
     """Qualified name of the class that declares it."""
+    names: tuple[str, ...]
+    """The keys under which the field is taken, the preferred one first."""
 
     @property
     def required(self) -> bool:
         return self.field.default is None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The keys under which the field is taken."""
-        return (*self.field.aliases, self.field.name)
 
 
 @dataclass(slots=True)
@@ -57,6 +55,8 @@ class Model:
     """By field name, in order of declaration, overridden ones replaced."""
     lineage: list[tuple[str, Class]] = field(default_factory=list)
     """The class and its bases inside the tree, nearest first."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """What the class and its bases say of names and strictness."""
     extra: str = ""
     """`ignore`, `allow`, `forbid`, or empty where nobody says so."""
     extra_site: tuple[str, int] | None = None
@@ -80,9 +80,9 @@ class Model:
     def by_key(self, key: str) -> Declared | None:
         """The field that takes a key, by alias or name."""
         found = self.fields.get(key)
-        if found:
+        if found and key in found.names:
             return found
-        return next((d for d in self.fields.values() if key in d.field.aliases), None)
+        return next((d for d in self.fields.values() if key in d.names), None)
 
 
 def model_of(index: Index, path: str, definition: Class) -> Model:
@@ -90,11 +90,12 @@ def model_of(index: Index, path: str, definition: Class) -> Model:
     model = Model(path, definition)
     foreign: list[str] = []
     _collect(index, path, definition, model, foreign, set())
+    model.settings = {name: value for _, known in reversed(model.lineage) for name, value in known.settings}
     for place, known in reversed(model.lineage):
-        for declared in known.fields:
+        for written in known.fields:
+            declared = looked_through(index, place, written)
             if not declared.is_class_variable and not declared.name.startswith("_"):
-                model.fields.pop(declared.name, None) if declared.name not in model.fields else None
-                model.fields[declared.name] = Declared(declared, place, known.name)
+                model.fields[declared.name] = Declared(declared, place, known.name, _names(declared, model.settings))
     for place, known in model.lineage:
         policy = known.extra or _keyword_policy(known)
         if policy:
@@ -103,6 +104,30 @@ def model_of(index: Index, path: str, definition: Class) -> Model:
     model.foreign_bases = tuple(foreign)
     model.kind = _kind(model, foreign)
     return model
+
+
+def _names(declared: Field, settings: dict[str, str]) -> tuple[str, ...]:
+    aliases = declared.aliases
+    generator = settings.get("alias_generator", "").rpartition(".")[2]
+    if not aliases and generator:
+        if generator not in GENERATORS:
+            return (declared.name,)
+        aliases = (GENERATORS[generator](declared.name),)
+    by_name = not aliases or any(settings.get(setting) == "True" for setting in BY_NAME)
+    return (*aliases, declared.name) if by_name else aliases
+
+
+def _camel(name: str) -> str:
+    pascal = _pascal(name)
+    return pascal[:1].lower() + pascal[1:]
+
+
+def _pascal(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+BY_NAME = ("populate_by_name", "validate_by_name", "allow_population_by_field_name")
+GENERATORS = {"to_camel": _camel, "to_pascal": _pascal}
 
 
 def _collect(

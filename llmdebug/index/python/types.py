@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class
@@ -42,6 +42,7 @@ LISTS = frozenset(
         "conlist",
     }
 )
+LIST_NAMES = {"set": "set", "Set": "set", "frozenset": "frozen_set", "FrozenSet": "frozen_set"}
 MAPS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
 WRAPPERS = frozenset({"Required", "NotRequired", "ReadOnly", "Final", "ClassVar", "InitVar", "Type"})
 CONSTRAINED = {"conint": "int", "confloat": "float", "constr": "str", "conlist": "list"}
@@ -57,6 +58,7 @@ BOUNDS = (
     "multiple_of",
     "pattern",
     "discriminator",
+    "strict",
 )
 SHORT_BOUNDS = {"Ge": "ge", "Gt": "gt", "Le": "le", "Lt": "lt", "MinLen": "min_length", "MaxLen": "max_length"}
 
@@ -74,6 +76,8 @@ class Scalar:
     """str, int, float, bool, none or file."""
 
     name: str
+    strict: bool = field(default=False, compare=False)
+    """Whether nothing is converted to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class OneOf:
 @dataclass(frozen=True, slots=True)
 class ListOf:
     item: Type
+    name: str = field(default="list", compare=False)
+    """What it becomes: list, tuple, set or frozen_set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +191,15 @@ class Types:
         if last in {"Any", "object", "JsonValue", "Json"}:
             return ANYTHING
         if last in LISTS:
-            return ListOf(ANYTHING)
+            return ListOf(ANYTHING, LIST_NAMES.get(last, "list"))
         if last in MAPS:
             return MapOf(Scalar("str"), ANYTHING)
         if last in {"tuple", "Tuple"}:
-            return ListOf(ANYTHING)
+            return ListOf(ANYTHING, "tuple")
         found = define(self.index, path, name)
         if found is None:
             if last in SCALARS:
-                scalar = Scalar(SCALARS[last])
+                scalar = Scalar(SCALARS[last], strict=last.startswith("Strict"))
                 return Limited(scalar, (NAMED_BOUNDS[last],)) if last in NAMED_BOUNDS else scalar
             return Anything(name)
         if isinstance(found.item, str):
@@ -231,10 +237,10 @@ class Types:
         if name == "Annotated":
             return self._annotated(path, items, depth)
         if name in LISTS:
-            return ListOf(self._node(path, items[0], depth + 1))
+            return ListOf(self._node(path, items[0], depth + 1), LIST_NAMES.get(name, "list"))
         if name in {"tuple", "Tuple"}:
             if len(items) == 2 and isinstance(items[1], ast.Constant) and items[1].value is Ellipsis:
-                return ListOf(self._node(path, items[0], depth + 1))
+                return ListOf(self._node(path, items[0], depth + 1), "tuple")
             return TupleOf(tuple(self._node(path, item, depth + 1) for item in items))
         if name in MAPS:
             if len(items) != 2:
@@ -321,10 +327,24 @@ def either(options: tuple[Type, ...]) -> Type:
     return flat[0] if len(flat) == 1 else Either(tuple(flat))
 
 
+def _strict(kind: Type) -> Type:
+    """A type whose scalars are taken as they are."""
+    match kind:
+        case Scalar():
+            return replace(kind, strict=True)
+        case Limited(inner, bounds):
+            return Limited(_strict(inner), bounds)
+        case Either(options, tag):
+            return Either(tuple(map(_strict, options)), tag)
+    return kind
+
+
 def limited(inner: Type, bounds: tuple[tuple[str, object], ...]) -> Type:
     """A type with bounds; bounds on a union that admits null hold for its other branches."""
     tag = next((str(value) for name, value in bounds if name == "discriminator"), "")
-    rest = tuple((name, value) for name, value in bounds if name != "discriminator")
+    rest = tuple((name, value) for name, value in bounds if name not in {"discriminator", "strict"})
+    if ("strict", True) in bounds:
+        inner = _strict(inner)
     if tag and isinstance(inner, Either):
         named = tuple(o for o in inner.options if isinstance(o, Object))
         others = tuple(o for o in inner.options if not isinstance(o, Object))
