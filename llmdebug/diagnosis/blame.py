@@ -60,6 +60,7 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     values = quoted_values([value for value in evidence.captured if not _prints_whole_list(value, body)])
     names = [(name, quoted, named(name, body)) for name, quoted in names_in(evidence.text)]
     found = _absent(evidence, body, names) + _by_param(evidence, body, values)
+    found.sort(key=lambda field: -field.confidence)
     found += [
         blamed(at, f"the text names {name!r}", 0.8)
         for name, quoted, at in names

@@ -75,6 +75,8 @@ def _diagnosis(question: Question, best: Look, several: bool) -> Diagnosis:
     related = list(finding.related)
     if ground is None:
         notes.append("no source tree is linked: give --source with the server's package folder to find the line")
+    elif not ground.index.kept:
+        notes.append("the linked tree holds no Python source: servers in other languages are not read yet")
     elif finding.kind != "none":
         related += name_hits(ground, question, finding)
         paths = dict.fromkeys([*(s.file for s in finding.spots), *ground.index.base()])
@@ -146,9 +148,9 @@ def _refusal(
         return found or (without_tree(question) if answer.refused else None)
     if not answer.refused:
         return None
-    routing = from_router(ground, resolution, question)
-    if routing is not None:
-        return routing
+    found = from_router(ground, resolution, question) or from_crash(ground, registered, question, answer.text)
+    if found is not None:
+        return found
     for item in folded(ground, registered, question):
         if item.complaint.type == "json_invalid":
             return unreadable_body(ground, registered)
@@ -162,7 +164,6 @@ def _refusal(
         return unreadable_body(ground, registered)
     return (
         from_text(ground, registered, question, answer.text)
-        or from_crash(ground, registered, question, answer.text)
         or from_library(ground, registered, question, answer.text)
         or without_tree(question)
     )

@@ -70,6 +70,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"(?:prompt|input) (?:is )?too long",
         r"tokens? \+ .{0,40}must be",
         r"must have less than \d+ tokens",
+        r"(?:smaller|less|shorter) than the .{0,30}context",
         r"input tokens?.{0,40}(?:exceed|longer|more than)",
         r"(?:input|prompt).{0,60}longer than .{0,40}(?:context|maximum|length)",
         r"(?:token count|tokens).{0,60}exceed\w* .{0,40}(?:model|context|limit|maximum)",
@@ -101,6 +102,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"requires? [`'\"]?\w+[`'\"]? (?:to be )?(?:set|true|enabled|=)",
         r"you must use .{1,40} when",
         r"cannot .{1,40} (?:and|while) .{1,40} (?:at the same time|together|simultaneously)",
+        r"cannot (?:specify|set|give|use|combine|pass|provide) .{1,60} together with",
     ),
     "unsupported": (
         r"not (?:currently |yet )?(?:been )?(?:support|implement|enabled|configured|available|activated)",
@@ -126,6 +128,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"no \w+ (?:was |were |is )?(?:provided|given|specified|supplied)",
         r"(?:need|have) to (?:provide|specify|pass)",
         r"should be (?:provided|specified|given)",
+        r"please (?:provide|specify|pass|supply) (?:the|an?|your) (?!valid)",
         r"field required",
         r"key '\w+' not found",
         r"at least one of",

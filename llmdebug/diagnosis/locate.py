@@ -133,6 +133,8 @@ def value_at(body: Any, pointer: str) -> Any:
 
 def has_pointer(body: Any, pointer: str) -> bool:
     """Whether the body has a value, null included, at a pointer."""
+    if not pointer:
+        return True
     parent, _, last = pointer.rpartition("/")
     holder = value_at(body, parent)
     key = last.replace("~1", "/").replace("~0", "~")
