@@ -15,7 +15,7 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape, unknown_bases
-from llmdebug.index.python.inputs import Inputs
+from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, TupleOf, Type
 
@@ -46,7 +46,22 @@ def ignored_by(ground: Ground, registered: Registered | None, question: Question
         for key, value in question.body.items():
             if key in inputs.embedded:
                 _Search(ground, inputs, found).visit(inputs.embedded[key], value, f"/{escape(key)}", 0)
+    elif inputs.reads:
+        _never_read(ground, registered, inputs, question.body, found)
     return found
+
+
+def _never_read(ground: Ground, registered: Registered, inputs: Inputs, body: dict[str, Any], found: Ignored) -> None:
+    """The keys of a body that a handler reads key by key, and never by these."""
+    handler = find_handler(ground.index, registered.file, registered.route)
+    taken = {read.key for read in inputs.reads}
+    dropped = [key for key in body if key not in taken]
+    if handler is None or not dropped or len(dropped) == len(body):
+        return
+    path, function = handler
+    found.pointers += [f"/{escape(key)}" for key in dropped]
+    why = ("the handler reads the body key by key, and never this one",)
+    found.spots.append(Spot(path, function.line, function.line, function.name, "reads", 0.6, why))
 
 
 class _Search:

@@ -184,6 +184,6 @@ def registration(registered: Registered, why: str = "the registration of the pat
 def handler_spot(ground: Ground, registered: Registered, why: str, score: float = 0.7) -> Spot:
     """The place of the handler, decorators included."""
     found = find_handler(ground.index, registered.file, registered.route)
-    if found is None or found[0] != registered.file:
+    if found is None or found[0] != registered.file or found[1].line < registered.route.line:
         return registration(registered, why, score)
     return Spot(registered.file, registered.route.line, found[1].line, found[1].name, "declares", score, (why,))

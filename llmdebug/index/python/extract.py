@@ -9,7 +9,17 @@ from llmdebug.index.facts import Class, FileFacts, Function, Handler, Mount, Par
 from llmdebug.index.python import routes
 from llmdebug.index.python.classes import class_of
 from llmdebug.index.python.rejections import note_name, rejection_of
-from llmdebug.index.python.syntax import FunctionNode, dotted, first_line, keyword, last_name, parse, status_of, text
+from llmdebug.index.python.syntax import (
+    FunctionNode,
+    dotted,
+    first_line,
+    keyword,
+    last_name,
+    parse,
+    status_of,
+    string,
+    text,
+)
 
 MAX_CONSTANT = 4_000
 NO_CONDITION = ("", 0)
@@ -185,6 +195,22 @@ class _Walk:
                 if prefix is not None:
                     self.routers[dotted(target)] = prefix
                     self._handler_table(value)
+                elif isinstance(value, ast.Dict):
+                    self._dispatch_table(value, scope)
+
+    def _dispatch_table(self, table: ast.Dict, scope: _Scope) -> None:
+        """`{"/path": function, …}`, from which a hand-written server picks what answers."""
+        rows = list(zip(map(string, table.keys), table.values, strict=True))
+        if not rows or not all(p and p.startswith("/") and isinstance(v, ast.Name | ast.Attribute) for p, v in rows):
+            return
+        name = scope.symbol.rpartition(".")[2]
+        for path, value in rows:
+            handler, methods = routes.handler_name(value), ("*",)
+            if name.startswith("do_"):
+                scope.calls.add(dotted(value))
+                handler, methods = name, (name[3:],)
+            found = (path or "", methods, "", handler)
+            self.routes.append(routes.route(found, value, value.lineno, NO_CONDITION, scope.symbol))
 
     def _bindings_now(self) -> dict[str, list[ast.expr]]:
         return {**self.constants, **self.loops} if self.loops else self.constants

@@ -21,6 +21,7 @@ MODEL_PARSERS = frozenset(
     {"model_validate", "parse_obj", "from_dict", "validate_python", "model_validate_json", "parse_raw", "construct"}
 )
 KEY_READERS = frozenset({"get", "pop", "setdefault"})
+PLAIN = (ast.Name, ast.Attribute)
 MAX_FOLLOWED = 4
 
 
@@ -79,7 +80,7 @@ def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
         inputs.embedded.update({parameter.name: kind for parameter, kind in bodies})
     node = index.node(place, function)
     if node is not None and inputs.body is None and not inputs.embedded:
-        _Hand(index, types, inputs).follow(place, node, _request_names(node), 0)
+        _Hand(index, types, inputs).follow(place, node, _request_names(node), 0, owner=function.name.rpartition(".")[0])
         inputs.by_hand = inputs.body is not None
     return inputs
 
@@ -224,24 +225,45 @@ class _Hand:
         self.seen: set[tuple[str, str]] = set()
 
     def follow(
-        self, path: str, node: FunctionNode, names: set[str], depth: int, raw: frozenset[str] = frozenset()
+        self,
+        path: str,
+        node: FunctionNode,
+        names: set[str],
+        depth: int,
+        raw: frozenset[str] = frozenset(),
+        owner: str = "",
     ) -> None:
-        """`raw` holds the names that already stand for the parsed body."""
+        """`raw` holds the names that already stand for the parsed body; `owner` is the class of a method."""
         bodies = set(raw)
         for statement in ast.walk(node):
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
                 target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-                if isinstance(target, ast.Name) and self._is_body(statement.value, bodies, names):
-                    bodies.add(target.id)
+                if isinstance(target, PLAIN) and self._is_body(statement.value, bodies, names):
+                    bodies.add(dotted(target))
         for part in ast.walk(node):
             self._part(path, part, bodies, names, depth)
+        kept = frozenset(name for name in bodies - raw if name.startswith("self."))
+        if kept and owner:
+            self._methods(path, owner, node.name, depth, kept)
+
+    def _methods(self, path: str, owner: str, but: str, depth: int, kept: frozenset[str]) -> None:
+        """Follow a body that is kept on the object into its other methods."""
+        for name, function in self.index.local(path).items():
+            if not isinstance(function, Function) or name.rpartition(".")[0] != owner or name == f"{owner}.{but}":
+                continue
+            node = self.index.node(path, function)
+            if node is not None and (path, name) not in self.seen:
+                self.seen.add((path, name))
+                self.follow(path, node, _request_names(node), depth + 1, kept)
 
     def _is_body(self, value: ast.expr, bodies: set[str], names: set[str]) -> bool:
         if isinstance(value, ast.Await):
             value = value.value
-        if isinstance(value, ast.Name):
-            return value.id in bodies
+        if isinstance(value, PLAIN):
+            return dotted(value) in bodies
         if isinstance(value, ast.Call):
+            if isinstance(value.func, ast.Name) and value.func.id == "dict" and value.args:
+                return isinstance(value.args[0], PLAIN) and dotted(value.args[0]) in bodies
             if last_name(value) in {"json", "get_json"} and isinstance(value.func, ast.Attribute):
                 return "request" in dotted(value.func.value) or last_name(value.func.value) in names
             if last_name(value) in {"loads", "decode"} and value.args:
@@ -259,22 +281,30 @@ class _Hand:
         match part:
             case ast.Call():
                 self._call(path, part, bodies, names, depth)
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ast.Load()) if (
-                name in bodies
-            ):
+            case ast.Subscript(
+                value=ast.Name() | ast.Attribute() as of, slice=ast.Constant(value=str(key)), ctx=ast.Load()
+            ) if dotted(of) in bodies:
                 self.inputs.reads.append(Read(key, path, part.lineno, True))
-            case ast.Compare(
-                left=ast.Constant(value=str(key)), ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name)]
-            ) if name in bodies:
+            case ast.Compare(left=ast.Constant(value=str(key)), ops=[ast.In() | ast.NotIn()], comparators=[of]) if (
+                isinstance(of, PLAIN) and dotted(of) in bodies
+            ):
                 self.inputs.reads.append(Read(key, path, part.lineno, False))
             case (
-                ast.For(iter=ast.Name(id=name)) | ast.For(iter=ast.Call(func=ast.Attribute(value=ast.Name(id=name))))
-            ) if name in bodies:
+                ast.For(iter=ast.Call(func=ast.Attribute(value=of)))
+                | ast.For(iter=of)
+                | ast.comprehension(iter=ast.Call(func=ast.Attribute(value=of)))
+                | ast.comprehension(iter=of)
+            ) if isinstance(of, PLAIN) and dotted(of) in bodies:
+                self.inputs.passes_on = True
+            case ast.Dict(keys=keys, values=values):
+                spread = [v for k, v in zip(keys, values, strict=True) if k is None]
+                self.inputs.passes_on |= any(isinstance(v, PLAIN) and dotted(v) in bodies for v in spread)
+            case ast.Return(value=ast.expr() as of) if isinstance(of, PLAIN) and dotted(of) in bodies:
                 self.inputs.passes_on = True
 
     def _call(self, path: str, call: ast.Call, bodies: set[str], names: set[str], depth: int) -> None:
         func = call.func
-        if isinstance(func, ast.Attribute) and func.attr in KEY_READERS and last_name(func.value) in bodies:
+        if isinstance(func, ast.Attribute) and func.attr in KEY_READERS and dotted(func.value) in bodies:
             key = string(call.args[0]) if call.args else None
             if key is not None:
                 self.inputs.reads.append(Read(key, path, call.lineno, func.attr == "pop" and len(call.args) == 1))

@@ -166,6 +166,8 @@ def texts_in(value: ast.expr, names: Names, depth: int = 0) -> Iterator[Template
                 yield from texts_in(item, names, depth + 1)
         case _ if makes_text(value, names):
             yield from templates_of(value, names)
+        case ast.Call(func=ast.Attribute(attr="encode", value=ast.Call() as inner)) if not makes_text(inner, names):
+            yield from texts_in(inner, names, depth + 1)
         case ast.Call(args=args, keywords=keywords):
             for item in args:
                 yield from texts_in(item, names, depth + 1)
