@@ -12,6 +12,7 @@ from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class, Function
 from llmdebug.index.python.evaluate import Evaluator
 from llmdebug.index.python.execute import Callee, Enter, Frame
+from llmdebug.index.python.inputs import MODEL_PARSERS
 from llmdebug.index.python.names import constant, define, literal
 from llmdebug.index.python.syntax import FunctionNode, dotted, last_name
 from llmdebug.index.python.values import NOT_KNOWN, Crash, Instance, Value
@@ -73,6 +74,9 @@ class Following(Bindings):
         handed = _handed_on(node)
         if handed is not None:
             return self._resolve(frame, handed, evaluator, enter)
+        read = self._read_body(node, evaluator) or self._parsed(frame, node, evaluator)
+        if read is not None:
+            return read
         target = self._target(frame, node, evaluator)
         if target is None:
             return _dumped(node, evaluator)
@@ -93,6 +97,27 @@ class Following(Bindings):
                 return None
             self._blindly.add((path, item.name))
         return enter(Callee(path, item.name, definition, bound))
+
+    def _read_body(self, node: ast.Call, evaluator: Evaluator) -> Value | None:
+        """The body where a call reads it from the framework's request; None for any other call."""
+        func = node.func
+        if not isinstance(func, ast.Attribute) or func.attr not in {"json", "get_json"} or node.args:
+            return None
+        if not dotted(func.value).endswith(("request", "req")) or evaluator.value(func.value).known:
+            return None
+        return Value(self.body, frozenset({""}), "") if self.body is not None else None
+
+    def _parsed(self, frame: Frame, node: ast.Call, evaluator: Evaluator) -> Value | None:
+        """The object that a model's own parser makes of a JSON object; None for any other call."""
+        func = node.func
+        if not isinstance(func, ast.Attribute) or func.attr not in MODEL_PARSERS or len(node.args) != 1:
+            return None
+        found = define(self.ground.index, frame.path, dotted(func.value))
+        given = evaluator.value(node.args[0])
+        if found is None or not isinstance(found.item, Class) or not isinstance(given.value, dict):
+            return None
+        model = self.ground.types.model(found.path, found.item)
+        return self.instance(model, given.value, given.pointer or "") if model.fields else None
 
     def _target(
         self, frame: Frame, node: ast.Call, evaluator: Evaluator
