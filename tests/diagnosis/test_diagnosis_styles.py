@@ -155,3 +155,192 @@ def test_a_list_of_its_errors_is_read_too(tmp_path: Path) -> None:
     ]
     said = told(tmp_path, OLD_LIBRARY, "/item", {"name": "a", "parts": [], "size": 0}, 422, {"detail": detail})
     assert (said.kind, said.fields[0].pointer) == ("out_of_range", "/size")
+
+
+BY_HAND = {
+    "shop/server.py": """
+        import json
+        from http.server import BaseHTTPRequestHandler
+
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                tables = {
+                    "/cut": self.cut,
+                    "/join": self.join,
+                }
+                if self.path not in tables:
+                    self.send_response(404)
+                    self.end_headers()
+                    self.wfile.write(b"Not Found")
+                    return
+                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                self.body = json.loads(raw.decode())
+                if not isinstance(self.body, dict):
+                    self.send_response(400)
+                    self.end_headers()
+                    self.wfile.write(json.dumps({"error": "Give an object"}).encode())
+                    return
+                self.size = self.body.get("size", 1)
+                self.answer(tables[self.path]())
+
+            def cut(self):
+                return self.body["text"][: self.size]
+
+            def join(self):
+                return " ".join(self.body["texts"])
+
+            def answer(self, text):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(json.dumps({"text": text}).encode())
+    """,
+}
+
+
+def test_a_server_that_picks_its_functions_from_a_table_has_routes(tmp_path: Path) -> None:
+    said = told(tmp_path, BY_HAND, "/cutt", {"text": "a"}, 404, "Not Found")
+    assert (said.kind, said.sites[0].line) == ("no_route", line_of(tmp_path, "shop/server.py", '"/cut"'))
+    assert said.sites[0].end_line >= said.sites[0].line
+
+
+def test_an_error_that_is_written_as_encoded_json_is_a_refusal(tmp_path: Path) -> None:
+    said = told(tmp_path, BY_HAND, "/cut", [1], 400, {"error": "Give an object"})
+    assert said.sites[0].line == line_of(tmp_path, "shop/server.py", "Give an object")
+
+
+def test_a_body_that_is_kept_on_the_object_is_followed_into_its_methods(tmp_path: Path) -> None:
+    said = told(tmp_path, BY_HAND, "/cut", {"text": "abc", "size": 2, "colour": "red"}, 200, {"text": "ab"})
+    assert said.ignored == ("/colour",)
+    assert said.sites[0].line == line_of(tmp_path, "shop/server.py", "def do_POST")
+
+
+def test_a_body_that_is_spread_or_looped_over_leaves_nothing_to_call_ignored(tmp_path: Path) -> None:
+    for number, leak in enumerate(
+        ("options = {**body}", "options = {k: v for k, v in body.items() if k != 'text'}", "self.kept.append(body)")
+    ):
+        source = f"""
+            from aiohttp import web
+
+
+            async def cut(request):
+                body = await request.json()
+                {leak}
+                return web.json_response({{"text": body["text"]}})
+
+
+            app = web.Application()
+            app.router.add_post("/cut", cut)
+        """
+        folder = tmp_path / str(number)
+        said = told(folder, {"server.py": source}, "/cut", {"text": "a", "colour": "red"}, 200, {"text": "a"})
+        assert said.ignored == (), leak
+
+
+READS_BY_HAND = {
+    "shop/app.py": """
+        from fastapi import FastAPI, HTTPException, Request
+        from fastapi.responses import PlainTextResponse
+        from pydantic import BaseModel
+
+        app = FastAPI()
+
+
+        class Order(BaseModel):
+            colour: str
+            notes: list = []
+
+
+        @app.exception_handler(500)
+        async def on_crash(request: Request, exc: Exception):
+            return PlainTextResponse(f"Internal Server Error: {exc}", status_code=500)
+
+
+        def check_place(payload):
+            if payload.get("shelf") is not None and payload.get("box") is not None:
+                raise HTTPException(status_code=400, detail="Cannot specify box / bin together with the shelf.")
+            if not payload.get("room"):
+                raise HTTPException(status_code=400, detail="Invalid input. Please specify the `room` field.")
+
+
+        @app.post("/store")
+        async def store(request: Request):
+            payload = await request.json()
+            size = payload.get("size", 1)
+            check_place(payload)
+            return {"size": size}
+
+
+        @app.post("/order")
+        async def order(request: Request):
+            order = Order.model_validate(await request.json())
+            return {"first": order.notes[0].get("text")}
+    """,
+}
+
+
+def test_a_crash_is_found_behind_the_handler_that_prints_it(tmp_path: Path) -> None:
+    for path, body, piece, pointer in (
+        ("/store", [{"room": 1}], 'payload.get("size"', ""),
+        ("/order", {"colour": "red", "notes": [[1]]}, "notes[0].get", "/notes/0"),
+    ):
+        answer = "Internal Server Error: 'list' object has no attribute 'get'"
+        said = told(tmp_path, READS_BY_HAND, path, body, 500, answer)
+        assert (said.kind, said.sites[0].line) == ("wrong_type", line_of(tmp_path, "shop/app.py", piece))
+        assert said.fields[0].pointer == pointer
+
+
+def test_a_request_to_specify_a_field_names_the_missing_one(tmp_path: Path) -> None:
+    answer = {"detail": "Invalid input. Please specify the `room` field."}
+    said = told(tmp_path, READS_BY_HAND, "/store", {"size": 3, "roof": "flat"}, 400, answer)
+    assert (said.kind, said.fields[0].pointer) == ("missing_field", "/room")
+
+
+def test_fields_that_cannot_be_given_together_are_a_conflict(tmp_path: Path) -> None:
+    answer = {"detail": "Cannot specify box / bin together with the shelf."}
+    said = told(tmp_path, READS_BY_HAND, "/store", {"box": 1, "shelf": 2, "room": "a"}, 400, answer)
+    assert said.kind == "conflict"
+    assert {f.pointer for f in said.fields[:2]} == {"/box", "/shelf"}
+
+
+SHARED_FIELDS = {
+    "shop/fields.py": """
+        from pydantic import Field
+
+        depth_field = Field(default=3, ge=1, le=9, description="How deep.")
+        name_field = Field(description="What it is called.")
+    """,
+    "shop/app.py": """
+        from fastapi import FastAPI
+        from pydantic import BaseModel, Field
+
+        from .fields import depth_field, name_field
+
+        app = FastAPI()
+        size_field = Field(default=1.0, gt=0.0)
+
+
+        class Box(BaseModel):
+            name: str = name_field
+            depth: int = depth_field
+            size: float = size_field
+
+
+        @app.post("/box")
+        async def box(box: Box):
+            return box
+    """,
+}
+
+
+def test_a_field_that_is_declared_under_a_name_has_its_limits(tmp_path: Path) -> None:
+    for body, error, piece in (
+        ({"name": "a", "depth": 12}, ("less_than_equal", "depth", "Input should be less than or equal to 9"), "depth:"),
+        ({"name": "a", "size": 0}, ("greater_than", "size", "Input should be greater than 0"), "size:"),
+        ({"depth": 2}, ("missing", "name", "Field required"), "name:"),
+    ):
+        kind, key, message = error
+        detail = [{"type": kind, "loc": ["body", key], "msg": message, "input": body.get(key, body)}]
+        said = told(tmp_path, SHARED_FIELDS, "/box", body, 422, {"detail": detail})
+        assert said.fields[0].pointer == f"/{key}"
+        assert (said.sites[0].file, said.sites[0].line) == ("shop/app.py", line_of(tmp_path, "shop/app.py", piece))
