@@ -24,9 +24,9 @@ from llmdebug.diagnosis.library import LIBRARIES as COMPLAINING
 LIBRARIES = (
     *("abc", "argparse", "asyncio", "base64", "collections", "concurrent", "contextlib", "contextvars", "copy"),
     *("dataclasses", "datetime", "enum", "functools", "hashlib", "http", "inspect", "io", "itertools", "json"),
-    *("logging", "math", "multiprocessing", "operator", "os", "pathlib", "pickle", "queue", "random", "re", "signal"),
+    *("logging", "math", "operator", "os", "pathlib", "pickle", "queue", "random", "re", "signal"),
     *("socket", "string", "struct", "subprocess", "sys", "tempfile", "textwrap", "threading", "time", "traceback"),
-    *("types", "typing", "unittest", "urllib", "uuid", "warnings", "weakref"),
+    *("types", "typing", "urllib", "uuid", "warnings", "weakref"),
     *("fastapi", "httpx", "jinja2", "msgspec", "pydantic", "starlette", "tokenizers", "typing_extensions", "uvicorn"),
 )
 """Packages whose public names a server may use."""
@@ -98,7 +98,8 @@ class Wording:
             return text
         prefix, quote, inner = quoted.groups()
         if "f" in prefix.lower():
-            pieces = [self.code(p) if is_hole else self._inside(p) for p, is_hole in fstring_pieces(inner)]
+            said = self.text if is_message(inner) else str
+            pieces = [self.code(p) if is_hole else said(p) for p, is_hole in fstring_pieces(inner)]
             return prefix + quote + "".join(pieces) + quote
         return prefix + quote + self._inside(inner) + quote
 
@@ -216,7 +217,8 @@ def _files_of(package: str) -> list[Path]:
     folders = list(spec.submodule_search_locations or ())
     if not folders:
         return [Path(spec.origin)]
-    return [path for folder in folders for path in (*Path(folder).rglob("*.py"), *Path(folder).rglob("*.pyi"))]
+    paths = [path for folder in folders for path in (*Path(folder).rglob("*.py"), *Path(folder).rglob("*.pyi"))]
+    return [path for path in paths if not {"_internal", "v1", "test", "mypy.py"} & set(path.parts)]
 
 
 def _offered(tree: ast.Module) -> set[str]:

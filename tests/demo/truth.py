@@ -13,6 +13,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import json
 import pkgutil
 import sys
 import traceback
@@ -58,7 +59,13 @@ class Truth(NamedTuple):
 
 
 def make_app(refusal: Refusal) -> FastAPI:
-    return create_app(model.FOLDER, Settings(**refusal.flags))
+    """The app that gives this refusal; one for all refusals of the same flags."""
+    return _app(json.dumps(refusal.flags, sort_keys=True))
+
+
+@functools.cache
+def _app(flags: str) -> FastAPI:
+    return create_app(model.FOLDER, Settings(**json.loads(flags)))
 
 
 def true_site(app: FastAPI, refusal: Refusal) -> Site | None:

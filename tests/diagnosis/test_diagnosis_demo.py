@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import httpx
 import pytest
 import truth
-from fastapi import FastAPI
 from refusals import REFUSALS, Refusal
 
 from llmdebug.demo.server import SOURCE
@@ -33,15 +31,9 @@ def index() -> Index:
     return open_index(open_tree(str(SOURCE)), keep=False)
 
 
-@cache
-def app_for(flags: str) -> FastAPI:
-    """One app for all refusals that need the same flags."""
-    return truth.make_app(next(r for r in REFUSALS if json.dumps(r.flags, sort_keys=True) == flags))
-
-
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
 def test_the_first_site_is_the_line_that_refuses(refusal: Refusal, index: Index) -> None:
-    true = truth.truth(app_for(json.dumps(refusal.flags, sort_keys=True)), refusal)
+    true = truth.truth(truth.make_app(refusal), refusal)
     exchange = Exchange(
         request=Request(
             method=refusal.method,

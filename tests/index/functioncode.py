@@ -101,9 +101,12 @@ def statements(draw: st.DrawFn, depth: int, in_loop: bool, helper: bool) -> list
             return [f"with contextlib.suppress({draw(handlers).strip('()')}):", *block()]
         case _:
             return [
-                f"match {draw(simple)}:", f"    case {draw(st.sampled_from(['1', 'None', 'str()', chr(39) + 'a' + chr(39)]))}:",
-                *indented(block()), f"    case {draw(st.sampled_from(['_', '0 | 2', 'other if maybe']))}:", *indented(block()),
-            ]  # fmt: skip
+                f"match {draw(simple)}:",
+                f"    case {draw(st.sampled_from(['1', 'None', 'str()', chr(39) + 'a' + chr(39)]))}:",
+                *indented(block()),
+                f"    case {draw(st.sampled_from(['_', '0 | 2', 'other if maybe']))}:",
+                *indented(block()),
+            ]
 
 
 @st.composite

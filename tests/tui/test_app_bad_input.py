@@ -116,9 +116,9 @@ async def test_a_hundred_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
         await app.press("s")
         await app.until(lambda: app.main.sending is None and app.main.response.document is not None)
         await app.shows("100.0 MB")
-        began = time.perf_counter()
+        began = time.process_time()
         await app.press("tab", "l", "l", "t", "G")
-        assert time.perf_counter() - began < 5
+        assert time.process_time() - began < 5
 
 
 async def test_a_million_lines_and_a_binary_body() -> None:

@@ -94,11 +94,11 @@ def test_odd_bodies_are_shown(body: bytes) -> None:
 
 def test_a_million_lines_are_ready_at_once() -> None:
     body = msgspec.json.encode([{"n": n} for n in range(340_000)])
-    began = time.perf_counter()
+    began = time.process_time()
     document = BodyDocument(body)
     rows = document.rows(80)
     rows.row(len(rows) - 1)
-    taken = time.perf_counter() - began
+    taken = time.process_time() - began
     assert len(rows) > 1_000_000
     assert taken < 5
     assert rows.find('"n": 339999', 0, 1) is not None
@@ -106,7 +106,7 @@ def test_a_million_lines_are_ready_at_once() -> None:
 
 def test_one_endless_line_is_not_read_whole() -> None:
     rows = BodyDocument(b"[" + b"1, " * 2_000_000 + b"1]").rows(80)
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(24):
         rows.row(0)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import os
 import sys
 import threading
 import time
@@ -14,6 +15,8 @@ import pytest
 from real_pty import Pty
 
 LLMDEBUG = (sys.executable, "-m", "llmdebug")
+SOON_S = 0.15
+MOST_TRIES = 9
 STATIC_APP = """
 from textual.app import App
 from textual.widgets import Static
@@ -104,24 +107,25 @@ def test_five_megabytes_of_json(server: str, tmp_path: Path) -> None:
     with open_on(server, tmp_path) as app:
         app.until_quiet()
         app.press("s")
-        app.until(b"\xe2\x94\x82", limit=1) if b"logprob" not in app.written else None
-        assert b"logprob" in app.written
+        if b"logprob" not in app.written:
+            app.until(b"logprob")
         assert app.memory_mb() < 200
         app.press("\t")
         assert app.press("\x1b[6~") < 9_000
 
 
 def test_an_error_is_shown_soon_after_its_last_byte(server: str, tmp_path: Path) -> None:
+    """Once of several tries: a busy machine is slow at times, a slow program always."""
     Answering.body, Answering.status = b'{"error": {"message": "prompt is missing"}}', 400
     taken = []
     with open_on(server, tmp_path) as app:
         app.until_quiet()
-        for n in range(4):
+        for n in range(MOST_TRIES):
             Answering.body = b'{"error": {"message": "number %d is refused"}}' % n
-            import os
-
             os.write(app.fd, b"s")
             app.until(b"number %d" % n if n == 0 else b"%d" % n)
             taken.append(time.monotonic() - Answering.answered_at)
+            if taken[-1] < SOON_S:
+                return
             app.until_quiet()
-    assert min(taken) < 0.15, taken
+    pytest.fail(f"never within {SOON_S} s: {taken}")

@@ -41,7 +41,7 @@ def shown(writes: list[str]) -> list[list[tuple[object, ...]]]:
     return [[(c.data, c.fg, c.bg, c.bold, c.italics, c.underscore, c.reverse) for c in row] for row in cells]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(pieces, max_size=10).map(lambda parts: "\x1b[1;1H" + "".join(parts)), max_size=8))
 def test_the_terminal_shows_the_same(frames: list[str]) -> None:
     frame = Frame()

@@ -63,9 +63,9 @@ def test_nothing_raises_and_the_result_is_json(text: str) -> None:
 
 @pytest.mark.parametrize("text", ['"' * 200_000, '{"a" ' * 40_000, "'\\" * 100_000, '" ' * 100_000, "/*" * 100_000])
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     repaired(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def _has_controls(value: object) -> bool:
