@@ -98,13 +98,13 @@ def user_last(messages: list[Message]) -> list[Message]:
 
 def tools_answered(messages: list[Message]) -> list[Message]:
     """Without tool results that answer no call, and without calls that nothing answers."""
-    answered = {m.get("tool_call_id") for m in messages if m.get("role") == "tool"}
+    answered = {str(m.get("tool_call_id")) for m in messages if m.get("role") == "tool"}
     called: set[Any] = set()
     made: list[Message] = []
     for message in messages:
         calls = message.get("tool_calls")
         if isinstance(calls, list):
-            kept = [call for call in calls if isinstance(call, dict) and call.get("id") in answered]
+            kept = [call for call in calls if isinstance(call, dict) and str(call.get("id")) in answered]
             called.update(str(call.get("id")) for call in kept)
             rest = {key: value for key, value in message.items() if key != "tool_calls"}
             if kept:
