@@ -150,6 +150,7 @@ class _Walk:
                     self.block(case.body, scope)
             case ast.AugAssign(value=value):
                 self._expression(value, scope)
+                note_name(statement, scope.names)
 
     def _if(self, node: ast.If, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: _Scope) -> None:
         self._expression(test, scope)

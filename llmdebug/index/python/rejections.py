@@ -32,6 +32,8 @@ def note_name(statement: ast.stmt, names: dict[str, list[ast.expr]]) -> None:
             names[name] = [value]
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if _text_like(value):
             names[name] = [value]
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value) if name in names:
+            names[name] = [ast.copy_location(ast.BinOp(before, ast.Add(), value), statement) for before in names[name]]
 
 
 def _text_like(value: ast.expr) -> bool:
