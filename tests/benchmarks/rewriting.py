@@ -19,7 +19,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parent.parent / "trees"))
 
 from fetched import kept_tree
-from recorded import Case, Mark, by_tree, mark, read_cases, rows
+from recorded import HEADER, Case, Mark, by_tree, mark, read_cases, row
 from renaming import (
     Wording,
     borrowed_names,
@@ -133,16 +133,19 @@ def read_sources(tree: Path) -> dict[str, str]:
     return found
 
 
-def write_tree(sources: dict[str, str], wording: Wording, place: Path) -> list[str]:
-    """Write the rewritten tree; the files that could be parsed before and cannot now."""
-    broken = []
+def write_tree(sources: dict[str, str], wording: Wording, place: Path) -> None:
     for path, source in sources.items():
-        new = wording.code(source)
         (place / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / path).write_text(new, encoding="utf-8")
-        if not _parses(new) and _parses(source):
-            broken.append(path)
-    return broken
+        (place / path).write_text(wording.code(source), encoding="utf-8")
+
+
+def broken(sources: dict[str, str], place: Path) -> list[str]:
+    """Files of a rewritten tree that could be parsed before and cannot now."""
+    return [
+        path
+        for path, source in sources.items()
+        if not _parses((place / path).read_text(encoding="utf-8")) and _parses(source)
+    ]
 
 
 def _parses(source: str) -> bool:
@@ -168,8 +171,6 @@ def scored(tree: Path, cases: list[Case]) -> list[tuple[Case, Mark, str]]:
 def compared(name: str, tree: Path, cases: list[Case], show_misses: bool) -> None:
     sources = read_sources(tree)
     full = wording_of(sources, cases)
-    before = scored(tree, cases)
-    marked = [("as it is", m) for _, m, _ in before]
     own = {word: new for word, new in full.words.items() if word not in general_words()}
     manners = {
         "renamed": Wording(full.names, {}),
@@ -178,21 +179,28 @@ def compared(name: str, tree: Path, cases: list[Case], show_misses: bool) -> Non
         "nonsense": full,
     }
     print(f"\n{name}: {len(full.names)} names, {len(own)} or {len(full.words)} words replaced in {len(sources)} files")
-    lost = []
+    before = scored(tree, cases)
+    print(HEADER, row("as it is", (m for _, m, _ in before)), sep="\n", flush=True)
     for manner, wording in manners.items():
         with tempfile.TemporaryDirectory() as folder:
-            broken = write_tree(sources, wording, Path(folder))
-            if broken:
-                print(f"{manner}: no longer parsed: {broken[:3]}")
+            write_tree(sources, wording, Path(folder))
             after = scored(Path(folder), [rewritten(case, wording) for case in cases])
-        marked += [(manner, m) for _, m, _ in after]
-        for (case, old, _), (new_case, new, said) in zip(before, after, strict=True):
-            if (old.rank == 1 and new.rank != 1) or (old.field and not new.field) or (old.kind and not new.kind):
-                what = [w for w, o, n in zip(("site", "field", "kind"), _right(old), _right(new), strict=True) if o > n]
-                lost.append(f"- {manner}: {case.id} lost {', '.join(what)}: {said} | {new_case.answer[:200]}")
-    print("\n".join(rows(marked)))
-    if show_misses:
-        print("\n".join(lost))
+            if manner == "nonsense" and (unreadable := broken(sources, Path(folder))):
+                print(f"no longer parsed: {', '.join(unreadable[:5])}")
+        print(row(manner, (m for _, m, _ in after)), flush=True)
+        if show_misses:
+            print("\n".join(_lost(before, after)), flush=True)
+
+
+Scored = tuple[Case, Mark, str]
+
+
+def _lost(before: list[Scored], after: list[Scored]) -> Iterator[str]:
+    """One line for each case that was right in something before and is not now."""
+    for (case, old, _), (new_case, new, said) in zip(before, after, strict=True):
+        pairs = zip(("site", "field", "kind"), _right(old), _right(new), strict=True)
+        if what := [word for word, was, still in pairs if was and not still]:
+            yield f"- {case.id} lost {', '.join(what)}: {said} | {new_case.answer[:200]}"
 
 
 def _right(m: Mark) -> tuple[bool, bool, bool]:

@@ -157,12 +157,19 @@ def figures(marks: Iterable[Mark]) -> Figures:
 def rows(marks: Iterable[tuple[str, Mark]]) -> Iterator[str]:
     """A table: a line for each name, in order, and one for all."""
     named = list(marks)
-    yield f"{'':<22}{'cases':>6}{'top-1':>8}{'top-3':>8}{'field':>8}{'kind':>8}{'abstains':>10}"
+    yield HEADER
     for name in [*dict.fromkeys(name for name, _ in named), "all"]:
-        f = figures(m for other, m in named if name in (other, "all"))
-        shares = (_share(f.top1, f.sited), _share(f.top3, f.sited), _share(f.field, f.cases), _share(f.kind, f.cases))
-        columns = "".join(f"{share:>8}" for share in shares)
-        yield f"{name:<22}{f.cases:>6}{columns}{f'{f.abstains} of {f.unsited}':>10}"
+        yield row(name, (m for other, m in named if name in (other, "all")))
+
+
+HEADER = f"{'':<22}{'cases':>6}{'top-1':>8}{'top-3':>8}{'field':>8}{'kind':>8}{'abstains':>10}"
+
+
+def row(name: str, marks: Iterable[Mark]) -> str:
+    f = figures(marks)
+    shares = (_share(f.top1, f.sited), _share(f.top3, f.sited), _share(f.field, f.cases), _share(f.kind, f.cases))
+    columns = "".join(f"{share:>8}" for share in shares)
+    return f"{name:<22}{f.cases:>6}{columns}{f'{f.abstains} of {f.unsited}':>10}"
 
 
 def _share(part: int, whole: int) -> str:
