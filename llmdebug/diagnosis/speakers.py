@@ -13,8 +13,9 @@ import msgspec
 
 from llmdebug.diagnosis.template import Match
 from llmdebug.index.build import ASIDE, Index
-from llmdebug.index.facts import Class, Function, Rejection
+from llmdebug.index.facts import Class, Function, Rejection, Template
 from llmdebug.index.python.syntax import status_of
+from llmdebug.index.python.templates import templates_of
 
 RejectionRole = Literal["raises", "returns", "checks", "internal"]
 MAX_FILES = 16
@@ -49,7 +50,18 @@ def declared_name(index: Index, match: Match) -> str:
         module = index.syntax(match.path)
         for name, holder in _assignments(module) if module else ():
             if holder.lineno == rejection.line:
-                return name
+                return _key_of(holder, match.template) or name
+    return ""
+
+
+def _key_of(holder: ast.stmt, template: Template) -> str:
+    """Of a table of texts by members of an enumeration, the member whose text matched; empty for what is no such."""
+    table = getattr(holder, "value", None)
+    if not isinstance(table, ast.Dict):
+        return ""
+    for key, value in zip(table.keys, table.values, strict=True):
+        if isinstance(key, ast.Attribute) and template in templates_of(value, {}):
+            return key.attr
     return ""
 
 
