@@ -144,6 +144,8 @@ def _refusal(
     """Why the server refused; None where it did not."""
     answer = question.answer
     if is_silent(question, question.answer_body):
+        if question.body_problem and answer.refused:
+            return unreadable_body(ground, registered)
         found = from_code(ground, registered, question)
         return found or (without_tree(question) if answer.refused else None)
     if not answer.refused:

@@ -20,6 +20,7 @@ from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.text_claim import settle
 
 MAX_SPOTS = 3
+BODY_NAME = re.compile(rb"loads\([^()]*(?:body|request|rfile)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ LIBRARIES = (
             r"^expecting (?:value|property name enclosed|',' delimiter|':' delimiter)",
             r"^(?:unterminated string starting|extra data|invalid control character|invalid \\escape)",
             r"^unexpected (?:end of data|character)",
+            r"^the json object must be str, bytes",
         ),
         owner="json",
     ),
@@ -152,10 +154,18 @@ def from_library(ground: Ground, registered: Registered | None, question: Questi
     for call in library.calls:
         why = f"calls {call}; the text is of {library.name}"
         sites = call_sites(ground, registered, call, library.owner, key, why)
+        if question.body is not None:
+            sites = [site for site in sites if not _parses_body(ground, site.spot)]
         spots = claimable(sites, library.is_telling)[:MAX_SPOTS]
         if spots:
             break
     return Finding(kind, fields, spots, confidence=0.6 if spots else 0.2)
+
+
+def _parses_body(ground: Ground, spot: Spot) -> bool:
+    """Whether a statement parses the body itself, which a request that is JSON gets past."""
+    lines = ground.index.lines(spot.file)[spot.line - 1 : spot.end_line]
+    return any(BODY_NAME.search(line) for line in lines)
 
 
 def _own_template(text: str, question: Question) -> str | None:
