@@ -37,10 +37,11 @@ MAX_RELATED = 6
 GATE_STATUSES = frozenset({400, 401, 403, 404, 413, 415, 421, 429, 503})
 
 LIBRARY_PREFIX = re.compile(
-    r"^(?:(?:Value error|Assertion failed|Type error), "
-    r"|(?:[\w.]*(?:Error|Exception)\b(?::| -) ?)+(?:Error code: \d+ - )?)"
+    r"^(?:[45]\d\d: )?(?:\[[a-z_]+=[^\[\]]{1,200}\] )?(?:(?:Value error|Assertion failed|Type error), "
+    r"|(?:[\w.]*(?:Error|Exception)\b(?::| -) ?)+(?:Error code: \d+ - )?)?"
 )
-"""What pydantic, and those who print an exception with its class, put before a message."""
+"""What is put before a message: by pydantic, by who prints an exception with its class or status, by who tells
+the process that it came from (`[address=…, pid=…]`)."""
 ADDED_SUFFIX = re.compile(r"\s*\((?:parameter|param)=[^()]*(?:\([^()]*\)[^()]*)*\)\s*$")
 
 
@@ -315,6 +316,8 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
             kind = "bad_value" if value_at(body, first.pointer) in EMPTY else "wrong_type"
     elif kind == "bad_value" and question.answer.status == 404:
         kind = "other"
+    elif kind == "wrong_type" and isinstance(body, list | str | int | float):
+        fields = [blamed("", "the body is no JSON object", 0.6)]
     return kind, fields
 
 

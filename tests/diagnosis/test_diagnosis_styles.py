@@ -209,6 +209,12 @@ def test_an_error_that_is_written_as_encoded_json_is_a_refusal(tmp_path: Path) -
     assert said.sites[0].line == line_of(tmp_path, "shop/server.py", "Give an object")
 
 
+def test_a_body_of_the_wrong_shape_is_itself_to_blame(tmp_path: Path) -> None:
+    files = {"shop/server.py": BY_HAND["shop/server.py"].replace("Give an object", "The body must be a JSON object")}
+    said = told(tmp_path, files, "/cut", [1], 400, {"error": "The body must be a JSON object"})
+    assert (said.kind, [f.pointer for f in said.fields]) == ("wrong_type", [""])
+
+
 def test_a_body_that_is_kept_on_the_object_is_followed_into_its_methods(tmp_path: Path) -> None:
     said = told(tmp_path, BY_HAND, "/cut", {"text": "abc", "size": 2, "colour": "red"}, 200, {"text": "ab"})
     assert said.ignored == ("/colour",)
@@ -344,3 +350,85 @@ def test_a_field_that_is_declared_under_a_name_has_its_limits(tmp_path: Path) ->
         said = told(tmp_path, SHARED_FIELDS, "/box", body, 422, {"detail": detail})
         assert said.fields[0].pointer == f"/{key}"
         assert (said.sites[0].file, said.sites[0].line) == ("shop/app.py", line_of(tmp_path, "shop/app.py", piece))
+
+
+BEHIND_A_GATE = {
+    "shop/faults.py": """
+        import enum
+
+
+        class Code(str, enum.Enum):
+            CLOSED = "closed"
+            SOLD = "sold"
+
+
+        TEXTS = {
+            Code.CLOSED: "The shop is shut today.",
+            Code.SOLD: "All of these are sold.",
+        }
+
+
+        class Fault(RuntimeError):
+            def __init__(self, code: Code, message: str | None = None):
+                self.code = code
+                self.message = message or TEXTS[code]
+                super().__init__(self.message)
+    """,
+    "shop/app.py": """
+        import json
+
+        from fastapi import FastAPI, HTTPException, Request
+
+        from .faults import Code, Fault
+
+        app = FastAPI()
+
+
+        @app.exception_handler(Fault)
+        async def on_fault(request: Request, fault: Fault):
+            return {"detail": fault.message}
+
+
+        def check(order: dict):
+            if order["count"] > 3:
+                raise Fault(Code.SOLD)
+            if order["day"] == 7:
+                raise Fault(Code.CLOSED)
+            if order["colour"] == "blue":
+                raise HTTPException(status_code=400, detail="Blue ones are made on Mondays")
+
+
+        @app.post("/buy")
+        async def buy(request: Request):
+            order = json.loads(await request.body())
+            check(order)
+            return json.loads(order["note"])
+    """,
+}
+
+
+def test_a_text_in_a_table_by_code_is_spoken_where_the_code_is_raised(tmp_path: Path) -> None:
+    order = {"count": 1, "day": 7, "colour": "red", "note": "{}"}
+    for said, piece in (("The shop is shut today.", "Code.CLOSED"), ("All of these are sold.", "Code.SOLD")):
+        found = told(tmp_path, BEHIND_A_GATE, "/buy", order, 400, {"detail": said})
+        assert (found.sites[0].file, found.sites[0].line) == ("shop/app.py", line_of(tmp_path, "shop/app.py", piece))
+
+
+def test_the_name_of_a_process_and_a_status_before_the_text_are_taken_off(tmp_path: Path) -> None:
+    order = {"count": 1, "day": 1, "colour": "blue", "note": "{}"}
+    prefixed = "400: [address=127.0.0.1:41993, pid=7712] Blue ones are made on Mondays"
+    found = told(tmp_path, BEHIND_A_GATE, "/buy", order, 500, {"error": prefixed})
+    assert found.sites[0].line == line_of(tmp_path, "shop/app.py", "Blue ones")
+
+
+def test_a_body_that_is_no_json_is_blamed_for_a_silent_crash(tmp_path: Path) -> None:
+    found = told(tmp_path, BEHIND_A_GATE, "/buy", '{"count": 1,', 500, "Internal Server Error")
+    assert (found.kind, found.sites[0].line) == ("malformed_json", line_of(tmp_path, "shop/app.py", "request.body()"))
+
+
+def test_a_text_inside_a_body_that_is_json_is_not_blamed_on_the_reading_of_the_body(tmp_path: Path) -> None:
+    order = {"count": 1, "day": 1, "colour": "red", "note": "{loud}"}
+    answer = {"detail": "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"}
+    found = told(tmp_path, BEHIND_A_GATE, "/buy", order, 500, answer)
+    assert found.fields[0].pointer == "/note"
+    assert all(site.line != line_of(tmp_path, "shop/app.py", "request.body()") for site in found.sites)
