@@ -20,7 +20,7 @@ from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.text_claim import settle
 
 MAX_SPOTS = 3
-BODY_NAME = re.compile(rb"loads\([^()]*(?:body|request|rfile)\b")
+BODY_NAME = re.compile(rb"loads\(\s*(?:await )?[\w.]*?(?:body|rfile|request\.data)(?:\(|\)|\.decode\b|\.read\b)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -431,4 +431,9 @@ def test_a_text_inside_a_body_that_is_json_is_not_blamed_on_the_reading_of_the_b
     answer = {"detail": "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"}
     found = told(tmp_path, BEHIND_A_GATE, "/buy", order, 500, answer)
     assert found.fields[0].pointer == "/note"
-    assert all(site.line != line_of(tmp_path, "shop/app.py", "request.body()") for site in found.sites)
+    assert found.sites[0].line == line_of(tmp_path, "shop/app.py", 'order["note"]')
+    kept = (
+        BEHIND_A_GATE["shop/app.py"].replace('order["note"]', "body.note").replace("check(order)", "body = Note(order)")
+    )
+    again = told(tmp_path, {"shop/app.py": kept}, "/buy", order, 500, answer)
+    assert again.sites[0].line == line_of(tmp_path, "shop/app.py", "body.note")
