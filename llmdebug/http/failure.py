@@ -16,6 +16,9 @@ _UNREACHABLE = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN,
 _NO_REASONS = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
 """Signs of an unblocked socket, which stand in the context of many an exception."""
 _RESET = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
+_RESET_BY_TLS = " Or it wants a client certificate: --client-cert."
+_RESET_BY_PLAIN = " Or it does not speak plain HTTP there: try https://, or check the port."
+"""What else may have happened: a server hangs up without a word on whoever does not speak as it wants."""
 
 
 def failure_of(
@@ -36,8 +39,8 @@ def failure_of(
         told = _message(kind, reasons, proxy)
         return Failure(kind="proxy", message=f"The proxy cannot be reached. {told}")
     message = _message(kind, reasons, where)
-    if kind == "reset" and tls:
-        message += " Or it wants a client certificate: --client-cert."
+    if kind == "reset":
+        message += _RESET_BY_TLS if tls else _RESET_BY_PLAIN
     return Failure(kind=kind, message=message)
 
 

@@ -163,6 +163,7 @@ async def test_half_a_body_is_kept(server: RawServer) -> None:
         (b"\x15\x03\x01\x00\x02\x02\x46\r\n\r\n", "not_http", "https://"),
         (b"HTTP/1.1 200 OK\r\nno colon here\r\n\r\n", "not_http", "not HTTP"),
         (b"", "reset", "without an answer"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "reset", "check the port"),
         (b"HTTP/1.1 200 OK\r\nContent-Le", "reset", "without an answer"),
     ],
 )
