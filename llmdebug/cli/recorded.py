@@ -11,7 +11,7 @@ import msgspec
 
 from llmdebug.formats.clienterror import read_client_error
 from llmdebug.formats.errors import FormatError, read_file
-from llmdebug.formats.har import MAX_HAR_BYTES, each_entry
+from llmdebug.formats.har import MAX_HAR_BYTES, each_entry, read_document
 from llmdebug.formats.loading import is_recording, load_exchanges
 from llmdebug.http.exchange import Exchange, Request
 from llmdebug.jsontext.parse import JsonError, parse_json
@@ -36,7 +36,7 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
     if is_recording(data):
         yield from load_exchanges(data if file == STDIN else file)
         return
-    har = _har(data)
+    har = read_document(data, path) if path.lower().endswith(".har") else _har(data)
     if har is None:
         yield _alone(data, bare)
         return

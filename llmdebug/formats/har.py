@@ -62,11 +62,15 @@ def read_har(source: str | Path | bytes) -> list[HarEntry]:
     """From a path or a file's bytes. Raises FormatError, with the entry's number where one is at fault."""
     path = "" if isinstance(source, bytes) else str(source)
     data = source if isinstance(source, bytes) else read_file(source, MAX_HAR_BYTES)
+    return entries_of(read_document(data, path), path)
+
+
+def read_document(data: bytes, path: str) -> Any:
+    """The JSON value of a HAR file. Raises FormatError."""
     try:
-        document = parse_json(data).value
+        return parse_json(data).value
     except JsonError as error:
         raise FormatError(path, f"This is no HAR file: {error.message}", line=error.line) from None
-    return entries_of(document, path)
 
 
 def entries_of(document: Any, path: str) -> list[HarEntry]:

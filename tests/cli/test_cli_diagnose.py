@@ -218,6 +218,7 @@ async def test_escapes_of_a_server_do_not_reach_the_terminal(folder: Path) -> No
         ([".", "--json"], ["This is a folder"]),
         (["empty.har", "--json"], ["empty.har", "There is nothing in it"]),
         (["no-entries.har", "--json"], ["no-entries.har", "no list at /log/entries"]),
+        (["torn.har", "--json"], ["torn.har:2", "This is no HAR file"]),
         (["torn.jsonl", "--json"], ["torn.jsonl:2", "no record"]),
         (["t.har", "--json", "--source", "nowhere"], ["nowhere", "no such folder"]),
         (["t.har", "--json", "--source", "t.har"], ["t.har is a file"]),
@@ -232,6 +233,7 @@ async def test_bad_command_lines_are_one_clear_sentence(words: list[str], told: 
     (folder / "t.har").write_bytes(har(entry()))
     (folder / "empty.har").write_bytes(b" \n")
     (folder / "no-entries.har").write_bytes(b'{"log": {}}')
+    (folder / "torn.har").write_bytes(b'{"log":\n')
     record = b'{"record": "note", "id": "1", "name": "n", "at": 0, "value": 1}\n'
     (folder / "torn.jsonl").write_bytes(record + b"nonsense\n" + record)
     (folder / "hollow").mkdir()
