@@ -132,7 +132,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("redraw", "ctrl+l", "redraw", "draw the whole screen again", "anywhere"),
     _command("suspend", "ctrl+z", "suspend", "go to the shell; fg comes back"),
     _command("quit", "q ctrl+q", "quit", "leave; unsent edits are kept"),
-    _command("pick", "enter", "choose", "go to the request under the cursor", "requests", ("request",)),
+    _command("pick", "enter", "choose", "go to the request under the cursor", "requests", ("request",), 2),
     _command("edit-here", "enter", "edit", "edit at the line under the cursor", "request", ("request",)),
     _command("next-view", "t", "view", "the next view: body, raw, headers, events, text", "response", ("answer",), 4),
     _command(

@@ -49,6 +49,8 @@ class Entry:
     diagnosis: Diagnosis | None = None
     diagnosing: str = ""
     """What is being done for a diagnosis that is under way."""
+    undiagnosed: str = ""
+    """Why there is no diagnosis, where making one failed."""
     applied: Applied | None = None
     settled: Settled = ""
     settled_text: str = ""

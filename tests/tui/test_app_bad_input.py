@@ -49,6 +49,25 @@ async def test_a_small_terminal_shows_one_pane_and_tab_the_next(tree: Path) -> N
         await app.shows("server.py:3")
 
 
+async def test_a_small_terminal_tells_what_became_of_the_request(tree: Path) -> None:
+    session = FakeSession([answer(), answer(200, b"{}")], [diagnosis()], tree)
+    async with driven(session, request(), size=(40, 10)) as app:
+        await app.press("s")
+        await app.shows("400 Bad Request · 12 ms")
+        assert "/prompt is required and missing" in app.screen()
+        assert "Tab shows more" in app.screen()
+        await app.press("1", "s")
+        await app.shows("Confirmed by experiment")
+
+
+async def test_the_title_of_a_long_answer_cuts_no_number() -> None:
+    body = msgspec.json.encode({"data": [{"id": n} for n in range(1_000)]})
+    async with driven(FakeSession([answer(400, body)]), request()) as app:
+        await app.press("s")
+        await app.shows("1/3,004")
+        assert f"│ 400 · 12 ms · {len(body) / 1000:.1f} kB" in app.screen()
+
+
 async def test_resizing_while_a_stream_runs() -> None:
     go_on = asyncio.Event()
 

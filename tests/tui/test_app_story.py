@@ -124,6 +124,28 @@ async def test_an_error_of_the_debugger_is_told_and_stops_nothing() -> None:
         await app.shows("200")
 
 
+async def test_a_diagnosis_that_fails_is_told_in_its_pane() -> None:
+    session = FakeSession([answer()])
+
+    async def failing(*_: object, **__: object) -> object:
+        raise AttributeError("no such thing")
+
+    session.diagnose = failing  # type: ignore[method-assign,assignment]
+    async with driven(session, request()) as app:
+        await app.press("s")
+        await app.shows("This answer is not diagnosed: an error of llmdebug itself")
+        assert "Nothing is wrong" not in app.screen()
+        del session.diagnose
+        await app.press("s")
+        await app.shows("Nothing is wrong with this answer.")
+
+
+async def test_the_list_tells_which_key_chooses() -> None:
+    async with driven(FakeSession(), request(), request(name="other")) as app:
+        await app.press("p")
+        await app.shows("Enter choose")
+
+
 async def test_editing_validates_keeps_and_marks_the_answer_as_older(tree: Path) -> None:
     session = FakeSession([answer()], [diagnosis()], tree)
     async with driven(session, request()) as app:

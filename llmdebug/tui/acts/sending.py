@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, cast
 from llmdebug.http.exchange import Exchange, Failure, Response, StreamEvent
 from llmdebug.tui.acts.drafting import forget_draft
 from llmdebug.tui.views.body import BodyDocument
+from llmdebug.tui.views.responseview import status_spans
+from llmdebug.tui.views.rows import plain
+from llmdebug.tui.views.safetext import shorten
 from llmdebug.tui.worksheet import Entry
 
 if TYPE_CHECKING:
@@ -69,6 +72,7 @@ async def _send_all(screen: MainScreen, session: Session, first: Entry) -> None:
         await _settle(screen, session, first, sent)
     elif sent:
         await diagnose(screen, session, first, sent[-1])
+    _tell_unseen(screen, first)
 
 
 async def _send_one(screen: MainScreen, session: Session, entry: Entry) -> SentExchange | None:
@@ -105,7 +109,7 @@ def _begin(entry: Entry) -> None:
     entry.events.clear()
     entry.sent = entry.request
     entry.finding = entry.diagnosis = entry.exchange = None
-    entry.settled, entry.settled_text = "", ""
+    entry.settled, entry.settled_text, entry.undiagnosed = "", "", ""
 
 
 async def _take_answer(screen: MainScreen, session: Session, entry: Entry, made: SentExchange) -> None:
@@ -159,7 +163,9 @@ async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: Sen
     if finding is None:
         return
     entry.finding = finding
-    entry.diagnosis = None if finding.diagnosis.kind == "none" and not finding.diagnosis.notes else finding.diagnosis
+    said = finding.diagnosis
+    silent = said.kind == "none" and (not said.notes or (not screen.linked and entry.state == "answered"))
+    entry.diagnosis = None if silent else said
     _show_diagnosis(screen, entry)
 
 
@@ -167,12 +173,12 @@ async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: Sen
     def progress(what: str, done: int, of: int) -> None:
         entry.diagnosing = f"{what} {done:,}/{of:,}"
 
-    entry.diagnosing = "reading the answer"
+    entry.diagnosing, entry.undiagnosed = "reading the answer", ""
     watching = asyncio.create_task(_watch(screen, entry))
     try:
         return await session.diagnose(sent, progress=progress)
     except Exception as error:
-        screen.tell(_told(error), "error")
+        entry.undiagnosed = _told(error)
         return None
     finally:
         watching.cancel()
@@ -200,7 +206,8 @@ async def _settle(screen: MainScreen, session: Session, entry: Entry, sent: list
     try:
         trial: Trial = await session.settle(applied.finding, applied.number, sent)
     except Exception as error:
-        screen.tell(_told(error), "error")
+        entry.undiagnosed = _told(error)
+        _show_diagnosis(screen, entry)
         return
     finally:
         entry.diagnosing = ""
@@ -216,6 +223,18 @@ async def _settle(screen: MainScreen, session: Session, entry: Entry, sent: list
         of_trial.settled, of_trial.settled_text = trial.verdict, told[trial.verdict]
         of_trial.finding, of_trial.diagnosis = shown, shown.diagnosis
     _show_diagnosis(screen, entry)
+
+
+def _tell_unseen(screen: MainScreen, entry: Entry) -> None:
+    """Where one pane fills the terminal, what became of the request is told in the last line."""
+    if not (screen.is_single or screen.zoomed) or screen.active != "request" or screen.entry is not entry:
+        return
+    if entry.exchange is None:
+        return
+    role, status = "ok" if entry.state == "answered" else "error", plain(status_spans(entry.exchange))
+    told = entry.settled_text or entry.undiagnosed or (entry.diagnosis.summary if entry.diagnosis is not None else "")
+    status += f". {shorten(told, 2 * screen.size.width)}" if told else "."
+    screen.tell(status + screen.keymap.told(" {next-pane} shows more."), role)
 
 
 def _fan_out(entry: Entry) -> list[Entry]:

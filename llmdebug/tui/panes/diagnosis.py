@@ -14,6 +14,12 @@ from llmdebug.tui.worksheet import Entry
 REMEDY_LINES = 3
 TIGHT = 10
 """Below so many rows only the nearest lines of source are shown."""
+WITHOUT_DIAGNOSIS: dict[str, str] = {
+    "answered": "Nothing is wrong with this answer.",
+    "refused": "This refusal is not diagnosed.",
+    "no_answer": "No answer came, so there is nothing to diagnose.",
+}
+"""What is said of an answer in each state where there is no diagnosis of it."""
 
 
 class DiagnosisPane(LinePane):
@@ -74,10 +80,10 @@ class DiagnosisPane(LinePane):
             return []
         if entry.settled:
             return [self._settled(entry)]
+        if entry.undiagnosed:
+            return [(Span("✗ ", "error"), *safe(f"This answer is not diagnosed: {entry.undiagnosed}", "error"))]
         if entry.exchange is not None and not entry.diagnosing:
-            none = entry.exchange.response is None
-            told = "No answer came, so there is nothing to diagnose." if none else "Nothing is wrong with this answer."
-            return [safe(told, "dim")]
+            return [safe(WITHOUT_DIAGNOSIS.get(entry.state, ""), "dim")]
         traced = "A refusal is traced here to the line of the server's source that refused."
         if not self.linked:
             traced = "No source is linked: {link-source} links the server's, to trace a refusal in it."

@@ -9,7 +9,7 @@ from llmdebug.tui.panes.linepane import LinePane
 from llmdebug.tui.theme import Theme
 from llmdebug.tui.views import responseview
 from llmdebug.tui.views.body import BodyDocument, BodyRows
-from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, plain, safe, wrapped
 from llmdebug.tui.views.safetext import width
 from llmdebug.tui.views.streamtext import StreamText, body_text, stream_text
 from llmdebug.tui.worksheet import Entry
@@ -73,12 +73,22 @@ class ResponsePane(LinePane):
             )
         if entry.exchange is None:
             return (Span("Response"),), ()
-        left = responseview.status_spans(entry.exchange, brief=entry.is_stale)
-        if entry.is_stale:
-            left = (Span("older edit: ", "warning"), *left)
-        room = cells - sum(width(span.text) for span in left) - 2
-        right = responseview.titled_views(self.views, self.view, room) if self.views and room > 6 else ()
+        place = self.place()
+        room = cells - (width(place) + 2 if place else 0)
+        left = self._status(entry, entry.exchange, room)
+        room -= width(plain(left)) + 2
+        named = self.views and room >= len(self.view) + 2
+        right = responseview.titled_views(self.views, self.view, room) if named else ()
         return left, right
+
+    @staticmethod
+    def _status(entry: Entry, exchange: Exchange, cells: int) -> Row:
+        """Status, time and size; where they have no room the reason goes first, then size and time."""
+        stale = (Span("older edit: ", "warning"),) if entry.is_stale else ()
+        full = responseview.status_spans(exchange, brief=entry.is_stale)
+        brief = responseview.status_spans(exchange, brief=True)
+        tries = [(*stale, *spans) for spans in (full, brief, brief[:2])]
+        return next((spans for spans in tries if width(plain(spans)) <= cells), (*stale, *brief[:1]))
 
     def make_rows(self, cells: int) -> Rows:
         entry = self.entry

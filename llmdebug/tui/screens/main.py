@@ -167,8 +167,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     @property
     def linked(self) -> bool:
-        """Whether a source tree is linked; before the debugger is there, whether one was asked for."""
-        return bool(self.session.trees.trees) if self.session is not None else bool(self.opening.sources)
+        """Whether a source tree is linked; before the debugger is there, whether one is going to be."""
+        if self.session is None:
+            return bool(self.opening.sources) or self.opening.demo
+        return bool(self.session.trees.trees)
 
     def show_entry(self, *, home: bool = False) -> None:
         """Everything about the entry that is looked at."""
