@@ -71,12 +71,16 @@ values = st.recursive(
 )
 SIMPLE = [
     "str", "int", "float", "bool", "Any", "list", "dict", "list[int]", "List[str]", "dict[str, int]", "Dict[str, Any]",
-    "list[list[int]]", "Optional[int]", "Optional[str]", "int | None", "Literal['a', 'abc']", "Literal[1, 'x1']", "ROLES",
-    "Optional[ROLES]", "Colour", "Point", "Leaf", "list[Leaf]", "Optional[Leaf]", "dict[str, Leaf]", "list[Optional[int]]",
+    "list[list[int]]", "Optional[int]", "Optional[str]", "int | None", "Literal['a', 'abc']",
+    "Literal[1, 'x1']", "ROLES",
+    "Optional[ROLES]", "Colour", "Point", "Leaf", "list[Leaf]", "Optional[Leaf]", "dict[str, Leaf]",
+    "list[Optional[int]]",
     "Annotated[int, Field(ge=1, le=LIMIT)]", "Annotated[str, Field(min_length=1, max_length=3)]", "conint(gt=0)",
-    "constr(max_length=3)", "conlist(int, min_length=1)", "confloat(ge=0.5, lt=7)", "tuple[int, str]", "tuple[int, ...]",
+    "constr(max_length=3)", "conlist(int, min_length=1)", "confloat(ge=0.5, lt=7)", "tuple[int, str]",
+    "tuple[int, ...]",
     "NonNegativeInt", "PositiveFloat", "StrictInt", "StrictStr", "StrictBool", "Annotated[int, annotated_types.Gt(1)]",
-    "Annotated[list[str], Field(max_length=2)]", "Optional[Annotated[int, Field(ge=1)]]", "set[int]", "dict[int, float]",
+    "Annotated[list[str], Field(max_length=2)]", "Optional[Annotated[int, Field(ge=1)]]", "set[int]",
+    "dict[int, float]",
     "Annotated[str, Field(pattern='^a')]", "Annotated[int, Field(strict=True)]", "'Leaf'", "None",
 ]  # fmt: skip
 UNIONS = [

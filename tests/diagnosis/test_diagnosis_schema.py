@@ -137,12 +137,14 @@ def test_structs_are_as_strict_as_msgspec(body: dict[str, Any], tmp_path: Path) 
     ("source", "body", "expected"),
     [
         (
-            "from typing import TypedDict\nclass Request(TypedDict, total=False):\n    a: int\n    b: 'Required[str]'\n",
+            "from typing import TypedDict\nclass Request(TypedDict, total=False):\n    a: int\n"
+            "    b: 'Required[str]'\n",
             {"a": "x"},
             [("/a", "int_parsing"), ("/b", "missing")],
         ),
         (
-            "from dataclasses import dataclass, field\n@dataclass\nclass Request:\n    a: int\n    b: list = field(default_factory=list)\n",
+            "from dataclasses import dataclass, field\n@dataclass\nclass Request:\n    a: int\n"
+            "    b: list = field(default_factory=list)\n",
             {"b": {}},
             [("/a", "missing"), ("/b", "list_type")],
         ),
@@ -153,27 +155,32 @@ def test_structs_are_as_strict_as_msgspec(body: dict[str, Any], tmp_path: Path) 
             [("/maxTokens", "missing")],
         ),
         (
-            "from pydantic import BaseModel\nclass Request(BaseModel):\n    class Config:\n        extra = 'forbid'\n    a: int = 0\n",
+            "from pydantic import BaseModel\nclass Request(BaseModel):\n    class Config:\n        extra = 'forbid'\n"
+            "    a: int = 0\n",
             {"b": 1},
             [("/b", "extra_forbidden")],
         ),
         (
-            "from pydantic import BaseModel\nclass Request(BaseModel):\n    model_config = {'strict': True, 'extra': 'forbid'}\n    a: int\n",
+            "from pydantic import BaseModel\nclass Request(BaseModel):\n"
+            "    model_config = {'strict': True, 'extra': 'forbid'}\n    a: int\n",
             {"a": "1"},
             [("/a", "int_type")],
         ),
         (
-            "from pydantic import BaseModel, RootModel\nclass Inner(RootModel[list[int]]):\n    pass\nclass Request(BaseModel):\n    a: Inner\n",
+            "from pydantic import BaseModel, RootModel\nclass Inner(RootModel[list[int]]):\n    pass\n"
+            "class Request(BaseModel):\n    a: Inner\n",
             {"a": [1, "x"]},
             [("/a/1", "int_parsing")],
         ),
         (
-            "from pydantic import BaseModel\nclass Node(BaseModel):\n    children: list['Node'] = []\n    n: int\nclass Request(Node):\n    pass\n",
+            "from pydantic import BaseModel\nclass Node(BaseModel):\n    children: list['Node'] = []\n    n: int\n"
+            "class Request(Node):\n    pass\n",
             {"n": 1, "children": [{"n": 1, "children": [{}]}]},
             [("/children/0/children/0/n", "missing")],
         ),
         (
-            "from typing import NewType, TypeAlias\nfrom pydantic import BaseModel\nIds: TypeAlias = list[int]\nclass Request(BaseModel):\n    a: Ids | None\n",
+            "from typing import NewType, TypeAlias\nfrom pydantic import BaseModel\nIds: TypeAlias = list[int]\n"
+            "class Request(BaseModel):\n    a: Ids | None\n",
             {"a": "x"},
             [("/a", "list_type")],
         ),
@@ -183,7 +190,8 @@ def test_structs_are_as_strict_as_msgspec(body: dict[str, Any], tmp_path: Path) 
             [("/a", "missing")],
         ),
         (
-            "from somewhere import Thing\nfrom pydantic import BaseModel\nclass Request(BaseModel):\n    a: Thing\n    b: list[Thing] | None\n",
+            "from somewhere import Thing\nfrom pydantic import BaseModel\nclass Request(BaseModel):\n    a: Thing\n"
+            "    b: list[Thing] | None\n",
             {"a": 1, "b": [1]},
             [],
         ),

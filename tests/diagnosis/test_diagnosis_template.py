@@ -174,7 +174,11 @@ def test_hostile_text_costs_no_more_than_a_few_searches_a_part() -> None:
 @pytest.mark.parametrize(
     ("code", "text", "captured"),
     [
-        ("raise ValueError('at least ' + ('one' if n else 'two') + ' messages needed')", "at least two messages needed", ()),
+        (
+            "raise ValueError('at least ' + ('one' if n else 'two') + ' messages needed')",
+            "at least two messages needed",
+            (),
+        ),
         ("m = f'{n} is too many messages'\n    raise ValueError(m)", "7 is too many messages", ("7",)),
         ("m = 'first half, '\n    m += 'second half'\n    raise ValueError(m)", "first half, second half", ()),
         ("raise ValueError('never %(what)s like %(how)s' % {'what': n, 'how': n})", "never A like B", ("A", "B")),
