@@ -28,6 +28,7 @@ LIBRARIES = (
     *("socket", "string", "struct", "subprocess", "sys", "tempfile", "textwrap", "threading", "time", "traceback"),
     *("types", "typing", "urllib", "uuid", "warnings", "weakref"),
     *("fastapi", "httpx", "jinja2", "msgspec", "pydantic", "starlette", "tokenizers", "typing_extensions", "uvicorn"),
+    "transformers.tokenization_utils_base",
 )
 """Packages whose public names a server may use."""
 
