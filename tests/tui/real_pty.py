@@ -88,6 +88,11 @@ class Pty:
         fields = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
+    def peak_mb(self) -> float:
+        """The most memory that it ever had."""
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
+        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
     def _busy(self) -> bool:
         for task in Path(f"/proc/{self.pid}/task").iterdir():
             try:
