@@ -5,16 +5,18 @@ from __future__ import annotations
 import html
 import json
 import re
+from bisect import bisect_left
 from typing import Any
 
 import msgspec
 
 from llmdebug.diagnosis.printed import printed_entries
-from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_name, loc_of
+from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_name, literal_of, loc_of
 from llmdebug.http.exchange import Response, header
 
 MAX_BODY = 2_000_000
 MAX_NESTING = 6
+MAX_MARKUP = 200_000
 
 MESSAGE_KEYS = ("message", "msg", "detail", "error", "error_message", "reason", "title", "description", "errors")
 
@@ -216,20 +218,47 @@ def _complaint(entry: Entry) -> Complaint:
 
 
 def _embedded(text: str) -> tuple[Any, bool]:
-    """JSON that a gateway put into its own message."""
+    """JSON, or a Python dict, that a gateway put into its own message."""
     start = text.find("{")
-    if start < 0 or not re.search(r"[\"'](?:error|message|detail)[\"']\s*:", text):
+    if start < 0 or not re.search(r"[\"'](?:error|message|detail)[\"']\s*:", text) or _QUOTED.search(text[:start]):
         return None, False
-    for end in (len(text), text.rfind("}") + 1):
-        value, ok = _json(text[start:end])
-        if ok and isinstance(value, dict) and any(key in value for key in MESSAGE_KEYS):
+    end = text.rfind("}") + 1
+    for read in (_json, _literal):
+        value, ok = read(text[start:end])
+        if ok and isinstance(value, dict) and "loc" not in value and any(key in value for key in MESSAGE_KEYS):
             return value, True
     return None, False
 
 
+_QUOTED = re.compile(r"(?:input_value=|input['\"]?[:=] ?|received:? |got:? )[\[({'\"]*$")
+"""What stands before a piece of the request that a message quotes."""
+
+
+def _literal(text: str) -> tuple[Any, bool]:
+    value = literal_of(text)
+    return value, value is not None
+
+
 def _plain(markup: str) -> str:
-    """The readable text of an HTML page."""
-    text = re.sub(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", " ", markup[:200_000], flags=re.S | re.I)
-    title = re.search(r"<title[^>]*>([^<]*)", markup[:200_000], re.I)
-    words = " ".join(html.unescape(text).split())
-    return words or (title[1].strip() if title else "")
+    """The readable text of an HTML page, its title where there is no other."""
+    markup = markup[:MAX_MARKUP]
+    closings = {name: [m.start() for m in re.finditer(f"</{name}", markup, re.I)] for name in _UNREAD}
+    kept: list[str] = []
+    position = 0
+    for tag in _TAG.finditer(markup):
+        if tag.start() < position:
+            continue
+        kept.append(markup[position : tag.start()])
+        position = tag.end()
+        name = tag[1].lower()
+        if name in closings:
+            closing = bisect_left(closings[name], position)
+            position = closings[name][closing] if closing < len(closings[name]) else position
+    words = " ".join(html.unescape(" ".join([*kept, markup[position:]])).split())
+    title = _TITLE.search(markup)
+    return words or (html.unescape(title[1]).strip() if title else "")
+
+
+_UNREAD = ("script", "style", "head")
+_TAG = re.compile(r"<[/!?]?(\w*)[^<>]*>")
+_TITLE = re.compile(r"<title[^<>]*>([^<]*)", re.I)

@@ -26,7 +26,7 @@ MESSAGES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("greater_than", r"Input should be greater than"),
         ("less_than_equal", r"Input should be less than or equal to"),
         ("less_than", r"Input should be less than"),
-        ("union_tag_invalid", r"Input tag '.*' found using"),
+        ("union_tag_invalid", r"Input tag '[^\n]{0,200}' found using"),
         ("union_tag_not_found", r"Unable to extract tag using discriminator"),
         ("too_short", r"\w+ should have at least"),
         ("too_long", r"\w+ should have at most"),
@@ -37,22 +37,42 @@ MESSAGES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )
 """pydantic's messages, and its names for them."""
-_START = re.compile(
-    r"(?:^|[;\n,] ?|\s)([\w.\-]+(?:\[[^\n]*?\])?(?:\.[\w.\-]+)*): (?=" + "|".join(p.pattern for _, p in MESSAGES) + ")"
-)
+MAX_PRINTED = 100_000
+MAX_ENTRIES = 400
+MAX_LOCATION = 1_000
+_MESSAGE = re.compile("(?<=: )(?:" + "|".join(p.pattern for _, p in MESSAGES) + ")")
 
 
 def printed_entries(text: str) -> list[Entry]:
     """The validation errors in a text of `location: message` pieces; empty where there are none."""
-    starts = list(_START.finditer(text[:100_000]))
+    text = text[:MAX_PRINTED]
+    starts: list[tuple[str, int]] = []
+    for message in _MESSAGE.finditer(text):
+        location = _location(text, message.start() - 2)
+        if location:
+            starts.append((location, message.start()))
+        if len(starts) >= MAX_ENTRIES:
+            break
     found = []
-    for place, start in enumerate(starts):
-        end = starts[place + 1].start() if place + 1 < len(starts) else len(text)
-        message = text[start.end() : end].strip(" ;\n")
-        kind = next(name for name, pattern in MESSAGES if pattern.match(message))
-        loc = loc_of(start[1])
-        found.append(Entry(message, _with_tag(loc, message, kind), kind))
+    ends = [start - 2 - len(location) for location, start in starts[1:]]
+    for (location, start), end in zip(starts, [*ends, len(text)], strict=False):
+        message_text = text[start:end].strip(" ;,\n")
+        kind = next(name for name, pattern in MESSAGES if pattern.match(text, start))
+        found.append(Entry(message_text, _with_tag(loc_of(location), message_text, kind), kind))
     return found
+
+
+def _location(text: str, end: int) -> str:
+    """The location that ends there: words and dots, with anything in brackets."""
+    depth, start = 0, end
+    while start > 0 and end - start < MAX_LOCATION:
+        character = text[start - 1]
+        depth += (character == "]") - (character == "[")
+        if depth < 0 or character == "\n" or (depth == 0 and not (character.isalnum() or character in "_.-[")):
+            break
+        start -= 1
+    ended = start == 0 or text[start - 1] in ";, \n\t"
+    return text[start:end] if ended and depth == 0 else ""
 
 
 def _with_tag(loc: tuple[str | int, ...], message: str, kind: str) -> tuple[str | int, ...]:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 MAX_ENTRIES = 400
 MAX_TEXT = 400_000
+MAX_LITERAL = 20_000
+MAX_LOCATION = 2_000
+MAX_GUESSES = 40
 
 Loc = tuple[str | int, ...]
 
@@ -31,7 +35,7 @@ class Entry(msgspec.Struct, frozen=True):
     """What was validated, where the text names it."""
 
 
-_HEADER = re.compile(r"(\d+) validation errors? for ([^\n]+)\n")
+_HEADER = re.compile(r"(?<!\d)(\d{1,6}) validation errors? for ([^\n]+)\n")
 _TAIL = re.compile(r"\[type=([\w.]+)(?:, input_value=(.*?))?(?:, input_type=([\w.]+))?\]\s*$", re.S)
 _OLD_TAIL = re.compile(r" \(type=([\w.]+)(?:; [^\n]*)?\)\s*$")
 _OLD_NAMES = {
@@ -60,7 +64,9 @@ _STRING = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 _PIECES = {
     "type": re.compile(r"['\"]type['\"]: " + _STRING),
     "loc": re.compile(
-        r"['\"]loc['\"]: (\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\]|" + _STRING + ")"
+        r"['\"]loc['\"]: (\([^()]{0,2000}(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]{0,2000}(?:\[[^\]]*\][^\[\]]*)*\]|"
+        + _STRING
+        + ")"
     ),
     "msg": re.compile(r"['\"]msg['\"]: " + _STRING),
 }
@@ -79,19 +85,20 @@ def entries_in(text: str) -> list[Entry]:
 def _pydantic(text: str) -> list[Entry]:
     """`1 validation error for X`, then a line with the location and an indented one with the message."""
     found: list[Entry] = []
-    for header in _HEADER.finditer(text):
+    headers = list(_HEADER.finditer(text))
+    ends = [header.start() for header in headers[1:]]
+    for header, end in zip(headers, [*ends, len(text)], strict=False):
         title = header[2].strip()
         where = ""
-        for line in text[header.end() :].split("\n"):
-            if _HEADER.match(line + "\n"):
-                break
+        for line in text[header.end() : end].split("\n"):
             if line.startswith("    For further information"):
                 continue
-            tail, old = _TAIL.search(line), _OLD_TAIL.search(line)
+            tail = _TAIL.match(line, max(line.rfind("[type="), 0))
+            old = _OLD_TAIL.match(line, max(line.rfind(" (type="), 0))
             if tail and line.startswith("  "):
                 message = line[: tail.start()].strip()
                 found.append(
-                    Entry(message, loc_of(where), tail[1], _value(tail[2]), title=title),
+                    Entry(message, loc_of(where), tail[1], literal_of(tail[2]), title=title),
                 )
                 where = ""
             elif old and line.startswith("  "):
@@ -123,7 +130,7 @@ def _literals(text: str) -> list[Entry]:
     found = []
     starts = [m.start() for m in _LITERAL_START.finditer(text)][:MAX_ENTRIES]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=False):
-        entry = _literal(text[start:end])
+        entry = _literal(text[start : min(end, start + MAX_LITERAL)])
         if entry:
             found.append(entry)
     return found
@@ -134,7 +141,7 @@ def _literal(text: str) -> Entry | None:
     for name, pattern in _PIECES.items():
         match = pattern.search(text)
         if match:
-            pieces[name] = _value(match[1])
+            pieces[name] = literal_of(match[1])
     if not isinstance(pieces.get("msg"), str):
         return None
     given = re.search(r"['\"]input['\"]: (.*)", text, re.S)
@@ -142,15 +149,14 @@ def _literal(text: str) -> Entry | None:
         pieces["msg"],
         loc_of(pieces.get("loc", ())),
         error_name(str(pieces.get("type") or "")),
-        _leading_value(given[1] if given else ""),
+        _leadingliteral_of(given[1] if given else ""),
     )
 
 
 def loc_of(value: object) -> Loc:
     """A location as a tuple, whether it came as a list, a tuple or a dotted text."""
     if isinstance(value, str):
-        parts = re.findall(r"[^.\[\]]+(?:\[[^\]]*[^\]\d][^\]]*\])*|\d+", value) if "(" not in value else _dotted(value)
-        return tuple(int(part) if part.isdigit() else part for part in parts)
+        return tuple(step for piece in _dotted(value[:MAX_LOCATION]) for step in _steps(piece))
     if isinstance(value, list | tuple):
         return tuple(part if isinstance(part, int) and not isinstance(part, bool) else str(part) for part in value)
     return ()
@@ -166,10 +172,19 @@ def _dotted(text: str) -> list[str]:
             current = ""
         else:
             current += character
-    return [*parts, current]
+    return [part for part in [*parts, current] if part]
 
 
-def _value(source: str | None) -> Any:
+def _steps(piece: str) -> list[str | int]:
+    """A name, an index, or a name with indexes in brackets."""
+    indexed = re.fullmatch(r"([^\[\]]*)((?:\[\d+\])+)", piece)
+    if indexed:
+        return [*([indexed[1]] if indexed[1] else []), *(int(n) for n in re.findall(r"\d+", indexed[2]))]
+    return [int(piece) if piece.isdecimal() else piece]
+
+
+def literal_of(source: str | None) -> Any:
+    """The value that a Python literal printed; None where it is none, or too long."""
     if not source or len(source) > 50_000:
         return None
     try:
@@ -178,10 +193,10 @@ def _value(source: str | None) -> Any:
         return None
 
 
-def _leading_value(source: str) -> Any:
+def _leadingliteral_of(source: str) -> Any:
     """The literal at the start of a text that goes on behind it."""
-    for match in re.finditer(r"(?=, '|\}|$)", source[:5_000]):
-        value = _value(source[: match.start()])
+    for match in islice(re.finditer(r"(?=, '|\}|$)", source[:5_000]), MAX_GUESSES):
+        value = literal_of(source[: match.start()])
         if value is not None:
             return value
     return None
