@@ -273,6 +273,7 @@ def library_texts() -> re.Pattern[str]:
     """What pydantic, web frameworks and other libraries say themselves; a message that pydantic only wraps is not."""
     patterns = [rf"\b{re.escape(phrase)}\b" for phrase in PHRASES]
     patterns += [pattern.removesuffix("$") for library in COMPLAINING for pattern in library.texts]
+    patterns += [r"\d+ validation errors? for \w+", "For further information visit", r"Expecting .* delimiter: line .*"]
     for error in list_all_errors():
         template = error["message_template_python"]
         is_wrapper = template.endswith(", {error}")
