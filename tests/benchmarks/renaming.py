@@ -271,8 +271,8 @@ def words_of(text: str) -> set[str]:
 @cache
 def library_texts() -> re.Pattern[str]:
     """What pydantic, web frameworks and other libraries say themselves; a message that pydantic only wraps is not."""
-    patterns = [rf"\b{re.escape(phrase)}\b" for phrase in PHRASES]
-    patterns += [pattern.removesuffix("$") for library in COMPLAINING for pattern in library.texts]
+    patterns = [rf"\A{re.escape(phrase)}\Z" for phrase in PHRASES]
+    patterns += [f"(?i:{pattern.removesuffix('$')})" for library in COMPLAINING for pattern in library.texts]
     patterns += [r"\d+ validation errors? for \w+", "For further information visit", r"Expecting .* delimiter: line .*"]
     for error in list_all_errors():
         template = error["message_template_python"]
