@@ -51,7 +51,11 @@ def cache_folder() -> Path:
 
 
 def _place(root: Path) -> Path:
-    return cache_folder() / (hashlib.sha256(str(root).encode()).hexdigest()[:24] + ".index")
+    return cache_folder() / (hashlib.sha256(os.fsencode(root)).hexdigest()[:24] + ".index")
+
+
+def _text(root: Path) -> str:
+    return os.fsencode(root).decode("utf-8", "backslashreplace")
 
 
 def load(root: Path) -> dict[str, Kept]:
@@ -60,7 +64,7 @@ def load(root: Path) -> dict[str, Kept]:
         snapshot = msgspec.msgpack.decode(_place(root).read_bytes(), type=Snapshot)
     except (OSError, RuntimeError, msgspec.MsgspecError, RecursionError):
         return {}
-    return snapshot.files if snapshot.format == FORMAT and snapshot.root == str(root) else {}
+    return snapshot.files if snapshot.format == FORMAT and snapshot.root == _text(root) else {}
 
 
 def save(root: Path, files: dict[str, Kept]) -> str:
@@ -73,7 +77,7 @@ def save(root: Path, files: dict[str, Kept]) -> str:
         return _reason(error)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.msgpack.encode(Snapshot(FORMAT, str(root), files)))
+            file.write(msgspec.msgpack.encode(Snapshot(FORMAT, _text(root), files)))
         os.replace(temporary, place)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -71,6 +71,9 @@ class Tree:
                 continue
             for entry in entries:
                 relative = prefix + entry.name
+                if not _is_text(entry.name):
+                    self.unreadable[os.fsencode(relative).decode("utf-8", "replace")] = "its name is not UTF-8"
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED_FOLDERS:
                         pending.append((entry.path, relative + "/"))
@@ -85,10 +88,10 @@ class Tree:
             self.unreadable[path] = "leads out of the tree"
             return None
         try:
-            with open(self.root / path, "rb") as file:
+            with open(self.root / path, "rb", opener=_open_plainly) as file:
                 data = file.read(MAX_FILE_BYTES + 1)
-        except OSError as error:
-            self.unreadable[path] = error.strerror or str(error)
+        except (OSError, ValueError) as error:
+            self.unreadable[path] = getattr(error, "strerror", None) or str(error)
             return None
         if len(data) > MAX_FILE_BYTES:
             self.unreadable[path] = f"larger than {MAX_FILE_BYTES // 1_000_000} MB"
@@ -100,7 +103,8 @@ class Tree:
         data = self.read(path)
         if data is None:
             return ""
-        lines = data.decode("utf-8", "replace").splitlines()
+        lines = [line.removesuffix("\r") for line in data.decode("utf-8", "replace").split("\n")]
+        lines = lines[:-1] if lines[-1] == "" else lines
         first = max(1, line - around)
         last = min(len(lines), max(line, end_line) + around, first + most - 1)
         width = len(str(last))
@@ -108,6 +112,19 @@ class Tree:
             f"{number:>{width}} {'▶' if line <= number <= end_line else '│'} {lines[number - 1]}"
             for number in range(first, last + 1)
         )
+
+
+def _open_plainly(path: str, flags: int) -> int:
+    """Opens a file that is no link, and does not wait for one that is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def open_tree(path: str | Path, name: str = "") -> Tree:
