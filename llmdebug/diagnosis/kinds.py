@@ -198,4 +198,4 @@ def kind_of_text(text: str, status: int = 400) -> Kind:
         return "unsupported"
     if status in (502, 503, 504):
         return "upstream"
-    return "other" if status >= 500 and not text else "bad_value"
+    return "bad_value" if text.strip() else "other"
