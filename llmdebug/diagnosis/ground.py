@@ -91,6 +91,20 @@ class Ground:
             roots += [(p, f.name) for p, f in self.index.functions(dependency)[:4]]
         return roots
 
+    def statuses(self, exception: str) -> frozenset[int]:
+        """The statuses that exception handlers of the tree answer a class with; empty where none is registered."""
+        found: set[int] = set()
+        names = {
+            exception,
+            *(base.rpartition(".")[2] for _, known in self.index.classes(exception) for base in known.bases),
+        }
+        for path in self.index.base():
+            facts = self.index.loaded.get(path)
+            for handler in facts.handlers if facts else ():
+                if names & set(handler.exceptions):
+                    found |= set(handler.statuses)
+        return frozenset(found)
+
     def gate_reach(self) -> Reach:
         """The functions that run before each route."""
         if self._gates is None or self._gates[0] != len(self.index.loaded):

@@ -138,7 +138,7 @@ def _judge(
         _by_model(candidate, ground, registered)
         _by_parameters(candidate, ground, registered)
         _by_holes(candidate, question)
-        _by_status(candidate, question)
+        _by_status(candidate, ground, question)
         _by_role(candidate, _is_async(ground, match))
         if registered is not None and len(alike) > 0:
             _by_guard(candidate, study)
@@ -206,13 +206,19 @@ def _by_holes(candidate: Candidate, question: Question) -> None:
             return
 
 
-def _by_status(candidate: Candidate, question: Question) -> None:
+def _by_status(candidate: Candidate, ground: Ground, question: Question) -> None:
     rejection = candidate.match.rejection
     if rejection.status is not None:
         if rejection.status == question.answer.status:
             candidate.back(1.0, f"answers with {rejection.status}")
         else:
             candidate.doubt(1.0, f"answers with {rejection.status}, not {question.answer.status}")
+    elif rejection.role == "raises" and rejection.raised:
+        known = ground.statuses(rejection.raised)
+        if question.answer.status in known:
+            candidate.back(0.5, f"{rejection.raised} is answered with {question.answer.status}")
+        elif known and question.answer.status >= 400:
+            candidate.doubt(0.5, f"{rejection.raised} is answered with {', '.join(map(str, sorted(known)))}")
     if rejection.param and question.answer.param:
         if rejection.param == question.answer.param:
             candidate.back(1.0, f"blames {rejection.param}")
