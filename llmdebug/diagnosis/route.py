@@ -11,6 +11,7 @@ from llmdebug.index.facts import FileFacts, Mount, Route
 from llmdebug.index.python.names import absolute
 
 MAX_PREFIXES = 12
+MAX_HOPS = 4
 PARAMETER = re.compile(r"\{([^{}:]*)(?::(\w+))?\}|<(?:(\w+):)?(\w+)>")
 
 
@@ -174,18 +175,23 @@ class _Prefixes:
         for path in self.index.modules(module) if module else ():
             if (path, name) in self.own:
                 found.append((path, name))
-            elif path in self.by_file:
-                made = [n for n, _ in self.by_file[path].routers]
-                imported = dict(self.by_file[path].imports).get(name)
-                if imported:
-                    found += self._imported(path, imported)
-                elif any(f.name == name for f in self.by_file[path].functions):
-                    found += [(path, n) for n in made]
+                continue
+            imported = self.index.imports(path).get(name)
+            if imported:
+                found += self._imported(path, imported, 0)
+            elif path in self.by_file and any(f.name == name for f in self.by_file[path].functions):
+                found += [(path, n) for n, _ in self.by_file[path].routers]
         return found
 
-    def _imported(self, path: str, origin: str) -> list[tuple[str, str]]:
+    def _imported(self, path: str, origin: str, hops: int) -> list[tuple[str, str]]:
         module, _, name = absolute(path, origin).rpartition(".")
-        return [(p, name) for p in self.index.modules(module) if (p, name) in self.own]
+        found = []
+        for place in self.index.modules(module) if hops < MAX_HOPS else ():
+            if (place, name) in self.own:
+                found.append((place, name))
+            elif further := self.index.imports(place).get(name):
+                found += self._imported(place, further, hops + 1)
+        return found
 
     def of(self, file: str, route: Route) -> list[tuple[str, tuple[tuple[str, Mount], ...], bool]]:
         """(prefix, includes, whether an app reaches it) for each way to a registration."""

@@ -11,9 +11,12 @@ from llmdebug.diagnosis.kinds import ROUTER_TEXTS
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.schema_claim import handler_spot, registration
+from llmdebug.index.build import ASIDE
 from llmdebug.index.python.guards import guards_of
+from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import last_name, text
 
+MAX_CALLERS = 40
 MAX_HOPS = 4
 
 
@@ -80,24 +83,34 @@ def conditions_of(ground: Ground, registered: Registered) -> list[Condition]:
     if route.condition:
         found.append(Condition(registered.file, route.condition_line, route.symbol, route.condition))
     elif route.symbol:
-        found += _around_calls(ground, route.symbol.rpartition(".")[2], 0)
+        found += _before_call(ground, registered.file, route.symbol)
     for file, mount in registered.mounts:
         if mount.condition:
             found.append(Condition(file, mount.condition_line, mount.symbol, mount.condition))
         elif mount.symbol:
-            found += _around_calls(ground, mount.symbol.rpartition(".")[2], 0)
+            found += _before_call(ground, file, mount.symbol)
     return found
 
 
-def _around_calls(ground: Ground, name: str, hops: int) -> list[Condition]:
-    """The tests around the calls of a registering function."""
+def _before_call(ground: Ground, file: str, symbol: str) -> list[Condition]:
+    """The tests around the calls of a registering function: of this very one, else of one of its name."""
+    name = symbol.rpartition(".")[2]
+    return _around_calls(ground, name, 0, file) or _around_calls(ground, name, 0, "")
+
+
+def _around_calls(ground: Ground, name: str, hops: int, file: str) -> list[Condition]:
+    """The tests around the calls of a function of this name; `file` says where it is defined, if that matters."""
     if hops > MAX_HOPS:
         return []
-    for path in ground.index.base():
-        facts = ground.index.loaded.get(path)
+    for path in _callers(ground, name) if file else ground.index.base():
+        facts = ground.index.facts(path)
         if facts is None:
             continue
-        local = {alias for alias, origin in facts.imports if origin.rpartition(".")[2] == name} | {name}
+        local = {alias for alias, origin in facts.imports if origin.rpartition(".")[2] == name}
+        if file:
+            local = {alias for alias in local if _is_defined_in(ground, path, alias, file)}
+        if path == file or not file:
+            local |= {name}
         for function in facts.functions:
             called = local & {call.rpartition(".")[2] for call in function.calls}
             if not called or function.name.rpartition(".")[2] == name:
@@ -105,10 +118,20 @@ def _around_calls(ground: Ground, name: str, hops: int) -> list[Condition]:
             condition = _guard_of_call(ground, path, function.name, called)
             if condition is not None:
                 return [condition]
-            further = _around_calls(ground, function.name.rpartition(".")[2], hops + 1)
+            further = _around_calls(ground, function.name.rpartition(".")[2], hops + 1, path if file else "")
             if further:
                 return further
     return []
+
+
+def _callers(ground: Ground, name: str) -> list[str]:
+    """Files that hold the name of a function, serving code alone."""
+    return [path for path in ground.index.search.holding(name) if not ASIDE.search(path)][:MAX_CALLERS]
+
+
+def _is_defined_in(ground: Ground, path: str, alias: str, file: str) -> bool:
+    found = define(ground.index, path, alias)
+    return found is not None and found.path == file
 
 
 def _guard_of_call(ground: Ground, path: str, symbol: str, names: set[str]) -> Condition | None:

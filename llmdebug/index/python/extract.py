@@ -70,6 +70,8 @@ class _Walk:
         self.constants: dict[str, list[ast.expr]] = {}
         self.loops: dict[str, list[ast.expr]] = {}
         self.routers: dict[str, str] = {}
+        self.mounted: dict[ast.Call, list[str]] = {}
+        """Registrations inside of mounts, with the prefixes of these."""
         self.routes: list[Route] = []
         self.mounts: list[Mount] = []
         self.handlers: list[Handler] = []
@@ -257,6 +259,10 @@ class _Walk:
         for word in call.keywords:
             if isinstance(word.value, ast.Name | ast.Attribute):
                 scope.calls.add(last_name(word.value))
+        if name == "Mount":
+            prefixes, inner = routes.mounted_inside(call, self._bindings_now())
+            above = self.mounted.get(call, [""])
+            self.mounted.update(dict.fromkeys(inner, [before + prefix for before in above for prefix in prefixes]))
         if name in routes.MOUNTERS:
             for found in routes.mounts_of(call, self._bindings_now(), self.imports):
                 self.mounts.append(routes.mount(found, call.lineno, scope.condition, scope.symbol))
@@ -265,9 +271,11 @@ class _Walk:
         elif name == "add_middleware" and call.args:
             self.middlewares.append(last_name(call.args[0]))
         else:
-            for made in routes.call_routes(call, self._bindings_now()):
-                end = call.end_lineno or call.lineno
-                self.routes.append(routes.route(made, call, end, scope.condition, scope.symbol))
+            end = call.end_lineno or call.lineno
+            for path, methods, router, handler in routes.call_routes(call, self._bindings_now()):
+                for prefix in self.mounted.get(call, [""]):
+                    made = (prefix + path, methods, router, handler)
+                    self.routes.append(routes.route(made, call, end, scope.condition, scope.symbol))
 
     def _called(self, func: ast.expr, name: str) -> str:
         """How a call is kept: `name`, `module.name` or `Class.name`, `self.name`, and `.name` on any other object."""

@@ -20,6 +20,8 @@ PARSERS = frozenset({"json", "get_json", "loads", "decode", "read", "body", "for
 MODEL_PARSERS = frozenset(
     {"model_validate", "parse_obj", "from_dict", "validate_python", "model_validate_json", "parse_raw", "construct"}
 )
+TEXT_PARSERS = frozenset({"model_validate_json", "parse_raw", "validate_json"})
+RAW_TEXTS = frozenset({"body", "data", "raw", "raw_body", "payload", "post_body", "body_bytes"})
 KEY_READERS = frozenset({"get", "pop", "setdefault"})
 PLAIN = (ast.Name, ast.Attribute)
 MAX_FOLLOWED = 4
@@ -186,7 +188,7 @@ def _where(parameter: Parameter, spoken: str, kind: Type, route: Route) -> Where
     ):
         if marker in spoken:
             return where  # type: ignore[return-value]
-    if "{" + parameter.name in route.path or f":{parameter.name}>" in route.path:
+    if re.search(rf"[{{<:]{re.escape(parameter.name)}[}}:>]", route.path):
         return "path"
     if "UploadFile" in spoken:
         return "form"
@@ -213,6 +215,15 @@ def is_structured(kind: Type) -> bool:
 
 def _request_names(node: FunctionNode) -> set[str]:
     return {a.arg for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]}
+
+
+def _is_raw_text(value: ast.expr) -> bool:
+    """Whether an expression reads like the body of the request before it is parsed."""
+    if isinstance(value, ast.Await):
+        value = value.value
+    if isinstance(value, ast.Call):
+        return last_name(value) in {"body", "read", "get_data"}
+    return isinstance(value, ast.Name) and value.id in RAW_TEXTS
 
 
 class _Hand:
@@ -312,6 +323,8 @@ class _Hand:
         spread = [k.value for k in call.keywords if k.arg is None]
         given = [*call.args, *(k.value for k in call.keywords if k.arg), *spread]
         taken = [g for g in given if self._is_body(g, bodies, names) or (isinstance(g, ast.Name) and g.id in bodies)]
+        if isinstance(func, ast.Attribute) and func.attr in TEXT_PARSERS:
+            taken += [argument for argument in call.args[:1] if _is_raw_text(argument)]
         typed = keyword(call, "type") if last_name(call) in {"decode", "convert"} else None
         if typed is not None:
             self._model(path, self.types.of(path, text(typed)))

@@ -127,7 +127,11 @@ def _rejection(
 
 
 def _status(value: ast.expr) -> int | None:
-    """The status among the arguments of a call, however deep."""
+    """The status among the arguments of a call, however deep, or behind what is returned."""
+    if isinstance(value, ast.Tuple):
+        behind = next((status for status in map(status_of, value.elts[1:]) if status and status >= 400), None)
+        if behind is not None:
+            return behind
     for call in _calls(value):
         for argument in [keyword(call, "status_code", "status", "code", "err_code", "http_status"), *call.args]:
             status = status_of(argument)

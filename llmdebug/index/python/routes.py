@@ -13,7 +13,7 @@ VERBS = frozenset({"get", "post", "put", "delete", "patch", "head", "options"})
 REGISTRARS = VERBS | {"route", "api_route", "websocket", "websocket_route", "any", "view"}
 ADDERS = frozenset({"add_api_route", "add_route", "add_url_rule", "add_websocket_route", "add_api_websocket_route"})
 ADDERS_WITH_VERB = re.compile(r"add_(get|post|put|delete|patch|head)$")
-MOUNTERS = frozenset({"include_router", "mount", "register_blueprint", "add_subapp", "include"})
+MOUNTERS = frozenset({"include_router", "mount", "Mount", "register_blueprint", "add_subapp", "include"})
 ROUTE_CLASSES = frozenset({"Route", "APIRoute", "WebSocketRoute", "PathHandler"})
 ROUTER_CLASSES = frozenset(
     {"APIRouter", "FastAPI", "Starlette", "Router", "Blueprint", "Flask", "RouteTableDef", "Quart"}
@@ -118,12 +118,12 @@ def handler_name(target: ast.expr | None) -> str:
 def mounts_of(call: ast.Call, bindings: Bindings, imports: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """(parent, child, prefix) for each router that a call includes; the child by its origin where imported."""
     name = last_name(call)
-    if name not in MOUNTERS or not isinstance(call.func, ast.Attribute) or not (call.args or call.keywords):
+    if name not in MOUNTERS or not (call.args or call.keywords):
         return []
-    parent = dotted(call.func.value)
+    parent = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     arguments = list(call.args)
     prefix_node = keyword(call, "prefix", "url_prefix", "path")
-    if name in {"mount", "add_subapp"} and prefix_node is None and arguments:
+    if name in {"Mount", "mount", "add_subapp"} and prefix_node is None and arguments:
         prefix_node = arguments.pop(0)
     child_node = arguments[0] if arguments else keyword(call, "router", "app", "blueprint")
     if child_node is None:
@@ -131,12 +131,18 @@ def mounts_of(call: ast.Call, bindings: Bindings, imports: Mapping[str, str]) ->
     prefixes = paths_of(prefix_node, bindings) if prefix_node is not None else [""]
     children = [child_node]
     if isinstance(child_node, ast.Name) and child_node.id in bindings:
-        children = [
-            element
-            for value in bindings[child_node.id]
-            for element in (value.elts if isinstance(value, ast.List | ast.Tuple) else [value])
-        ]
+        values = [value for value in bindings[child_node.id] if router_prefix(value, bindings) is None]
+        elements = [e for value in values for e in (value.elts if isinstance(value, ast.List | ast.Tuple) else [value])]
+        children = elements or children
     return [(parent, origin(child, imports), prefix) for child in children for prefix in prefixes]
+
+
+def mounted_inside(call: ast.Call, bindings: Bindings) -> tuple[list[str], list[ast.Call]]:
+    """The paths of a `Mount("/prefix", routes=[…])`, and the registrations right inside it."""
+    inner = keyword(call, "routes")
+    elements = inner.elts if isinstance(inner, ast.List | ast.Tuple) else []
+    where = call.args[0] if call.args else keyword(call, "path")
+    return paths_of(where, bindings), [element for element in elements if isinstance(element, ast.Call)]
 
 
 def origin(node: ast.expr, imports: Mapping[str, str]) -> str:

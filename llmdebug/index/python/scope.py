@@ -128,6 +128,10 @@ class Scope:
                 self.bind(target.id, NOT_KNOWN)
             elif isinstance(target, ast.Subscript):
                 owner, key = self.evaluator.value(target.value), self.evaluator.value(target.slice)
+                if isinstance(owner.value, str | int | float | None):
+                    kind = type(owner.value).__name__
+                    error = TypeError(f"'{kind}' object doesn't support item deletion")
+                    raise Crash(error, target.lineno, owner.reads)
                 if not isinstance(owner.value, list | dict):
                     continue
                 changed: Any = UNKNOWN
