@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from llmdebug.demo.server import DemoServer
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")  # --hypothesis-profile=default looks further
 
 _OF_THE_USER = (
     "LLMDEBUG_CONFIG",
