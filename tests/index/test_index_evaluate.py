@@ -28,7 +28,7 @@ def value_of(source: str, **known: Any) -> Value:
 
 
 @given(expressions(), environments)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_a_known_environment_gives_what_python_gives_or_unknown(source: str, environment: dict[str, Any]) -> None:
     true, error = really(source, environment)
     evaluator = Evaluator(Known(copy.deepcopy(environment)))
@@ -45,7 +45,7 @@ def test_a_known_environment_gives_what_python_gives_or_unknown(source: str, env
 
 
 @given(expressions(), environments)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_a_test_that_is_told_is_told_right(source: str, environment: dict[str, Any]) -> None:
     true, error = really(f"bool({source})", environment)
     evaluator = Evaluator(Known(copy.deepcopy(environment)))
@@ -62,7 +62,7 @@ def test_a_test_that_is_told_is_told_right(source: str, environment: dict[str, A
 
 
 @given(expressions(), environments, st.sets(names, min_size=1), st.lists(environments, min_size=3, max_size=6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_an_answer_holds_for_whatever_the_unknown_names_are(
     source: str, environment: dict[str, Any], hidden: set[str], others: list[dict[str, Any]]
 ) -> None:
@@ -72,7 +72,7 @@ def test_an_answer_holds_for_whatever_the_unknown_names_are(
 
 
 @given(expressions(), environments, st.sampled_from(["a", "b", "n"]), st.lists(json_values, min_size=3, max_size=6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_an_answer_holds_for_whatever_an_unknown_element_is(
     source: str, environment: dict[str, Any], key: str, values: list[Any]
 ) -> None:

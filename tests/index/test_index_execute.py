@@ -15,7 +15,7 @@ from llmdebug.index.python.values import UNKNOWN
 
 
 @given(modules(), environments, st.booleans(), st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_certain_outcome_is_what_happens_and_none_is_missed(
     source: str, environment: dict[str, Any], maybe: bool, perhaps: bool
 ) -> None:
@@ -26,7 +26,7 @@ def test_a_certain_outcome_is_what_happens_and_none_is_missed(
 
 
 @given(modules(), environments)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_with_all_known_the_outcome_is_told(source: str, environment: dict[str, Any]) -> None:
     known = {**environment, "maybe": True, "perhaps": False}
     ended = run(source, known)
