@@ -12,6 +12,7 @@ from llmdebug.diagnosis.schema import Checker, escape
 from llmdebug.diagnosis.verdict import Place
 from llmdebug.index.python.models import Declared, Model
 from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, OneOf, TupleOf, Type
+from llmdebug.jsontext.pointer import index_of
 
 PLACES: dict[str, Place] = {"body": "body", "query": "query", "path": "path", "header": "header", "cookie": "header"}
 MAX_NODES = 20_000
@@ -41,7 +42,7 @@ def located(complaint: Complaint, body: Any) -> Located:
     """Where a complaint points in the body."""
     steps = list(complaint.loc)
     place: Place = "body"
-    if steps and steps[0] in PLACES and not (isinstance(body, dict) and steps[0] in body and len(steps) > 1):
+    if steps and steps[0] in PLACES and not _is_own_key(steps, body):
         place = PLACES[str(steps.pop(0))]
     if place != "body":
         return Located(complaint, "".join(f"/{escape(step)}" for step in steps), place)
@@ -67,6 +68,11 @@ def located(complaint: Complaint, body: Any) -> Located:
             pointer += f"/{escape(step)}"
             current = None
     return Located(complaint, pointer, place, tuple(markers), tuple(depths))
+
+
+def _is_own_key(steps: list[str | int], body: Any) -> bool:
+    """Whether a location's first step, though it names a place, is a key of the body: what follows is not beside it."""
+    return isinstance(body, dict) and steps[0] in body and len(steps) > 1 and steps[1] not in body
 
 
 def _is_key(step: str, current: Any, last: bool) -> bool:
@@ -100,7 +106,7 @@ def _base_by_shape(steps: list[str | int], body: Any) -> str:
     if not isinstance(steps[0], int) or not isinstance(body, dict):
         return ""
     for pointer, value in walk(body):
-        if isinstance(value, list) and len(value) > steps[0] and isinstance(value[steps[0]], dict):
+        if isinstance(value, list) and 0 <= steps[0] < len(value) and isinstance(value[steps[0]], dict):
             return pointer
     return ""
 
@@ -124,8 +130,8 @@ def value_at(body: Any, pointer: str) -> Any:
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(body, dict) and key in body:
             body = body[key]
-        elif isinstance(body, list) and key.isdigit() and int(key) < len(body):
-            body = body[int(key)]
+        elif isinstance(body, list) and (index := index_of(key)) is not None and index < len(body):
+            body = body[index]
         else:
             return None
     return body
@@ -140,7 +146,8 @@ def has_pointer(body: Any, pointer: str) -> bool:
     key = last.replace("~1", "/").replace("~0", "~")
     if isinstance(holder, dict):
         return key in holder
-    return isinstance(holder, list) and key.isdigit() and int(key) < len(holder)
+    index = index_of(key)
+    return isinstance(holder, list) and index is not None and index < len(holder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +178,10 @@ def _descend(
             return _descend(checker, inner, steps, value, markers, depth)
         case Either(options, _):
             return _branch(checker, options, steps, value, markers, depth)
-        case ListOf(item) if steps and steps[0].isdigit():
+        case ListOf(item) if steps and index_of(steps[0]) is not None:
             return _descend(checker, item, steps[1:], _child(value, steps[0]), markers, depth + 1)
-        case TupleOf(items) if steps and steps[0].isdigit() and int(steps[0]) < len(items):
-            return _descend(checker, items[int(steps[0])], steps[1:], _child(value, steps[0]), markers, depth + 1)
+        case TupleOf(items) if steps and (index := index_of(steps[0])) is not None and index < len(items):
+            return _descend(checker, items[index], steps[1:], _child(value, steps[0]), markers, depth + 1)
         case MapOf(_, inner) if steps:
             return _descend(checker, inner, steps[1:], _child(value, steps[0]), markers, depth + 1)
         case Object(model) if steps:
@@ -190,8 +197,9 @@ def _descend(
 def _child(value: Any, step: str) -> Any:
     if isinstance(value, dict):
         return value.get(step)
-    if isinstance(value, list) and step.isdigit() and int(step) < len(value):
-        return value[int(step)]
+    index = index_of(step)
+    if isinstance(value, list) and index is not None and index < len(value):
+        return value[index]
     return None
 
 
@@ -222,7 +230,7 @@ def _branch(
 
 def _named_steps(steps: list[str]) -> int:
     """Steps up to the last that is a key."""
-    return max((i + 1 for i, step in enumerate(steps) if not step.isdigit()), default=0)
+    return max((i + 1 for i, step in enumerate(steps) if index_of(step) is None), default=0)
 
 
 def is_literal(kind: Type) -> bool:

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from llmdebug.jsontext.pointer import index_of
+
 MAX_ENTRIES = 400
 MAX_TEXT = 400_000
 MAX_LITERAL = 20_000
@@ -112,7 +114,7 @@ def _pydantic(text: str) -> list[Entry]:
 def _old_loc(where: str) -> Loc:
     """A location whose steps are parted by arrows; a step that pydantic itself put there is left out."""
     steps = [step for step in where.split(" -> ") if step != "__root__"]
-    return tuple(int(step) if step.isdigit() else step for step in steps)
+    return tuple(step if (index := index_of(step)) is None else index for step in steps)
 
 
 def error_name(kind: str) -> str:

@@ -34,6 +34,11 @@ def parse(pointer: str) -> tuple[str, ...]:
     return tuple(key.replace("~1", "/").replace("~0", "~") for key in pointer[1:].split("/"))
 
 
+def index_of(key: str) -> int | None:
+    """The array index that a step of a pointer writes; None where it is none (`-1`, `01`, `²`)."""
+    return int(key) if len(key) < 16 and _INDEX.fullmatch(key) else None
+
+
 def parent(pointer: str) -> str:
     """The pointer one level up; the whole document's is its own."""
     return pointer.rpartition("/")[0]

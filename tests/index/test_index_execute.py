@@ -116,6 +116,8 @@ def test_a_refusal_that_must_happen_is_certain(body: str, line: int, near: str) 
         "ok = False\ntry:\n    unknown()\n    ok = True\n"
         "except ValueError:\n    pass\nif not ok:\n    raise ValueError('a')",
         "try:\n    return unknown()\nexcept ValueError:\n    pass\nraise ValueError('a')",
+        "try:\n    raise ValueError('a')\nfinally:\n    for x in unknown:\n        return 1",
+        "try:\n    raise ValueError('a')\nfinally:\n    if unknown:\n        return 1",
         "unknown(body)\nif body['n'] == unknown:\n    raise ValueError('a')",
         "request = unknown\nrequest.n = 0\nif request.n < 1 and unknown:\n    raise ValueError('a')",
         "while unknown:\n    if body['n'] == 1:\n        raise ValueError('a')\n    body['n'] += 1",

@@ -116,10 +116,14 @@ class Case:
                 known = [kind for kind in found if kind != ANYTHING]
                 return Either(tuple(dict.fromkeys(known))) if len(known) > 1 else known[0] if known else ANYTHING
             case ListOf(item) if steps:
-                return self._below(item, steps[1:], depth + 1) if steps[0].isdigit() else ANYTHING
+                return ANYTHING if pointers.index_of(steps[0]) is None else self._below(item, steps[1:], depth + 1)
             case TupleOf(items) if steps:
-                known_place = steps[0].isdigit() and int(steps[0]) < len(items)
-                return self._below(items[int(steps[0])], steps[1:], depth + 1) if known_place else ANYTHING
+                index = pointers.index_of(steps[0])
+                return (
+                    ANYTHING
+                    if index is None or index >= len(items)
+                    else self._below(items[index], steps[1:], depth + 1)
+                )
             case MapOf(_, inner) if steps:
                 return self._below(inner, steps[1:], depth + 1)
             case Object(model) if steps and self.ground is not None:
@@ -186,7 +190,8 @@ class Case:
 
 
 def _order(step: str) -> tuple[int, str]:
-    return (int(step), "") if step.isdigit() and len(step) < 10 else (-1, step)
+    index = pointers.index_of(step)
+    return (-1, step) if index is None else (index, "")
 
 
 def models_of(kind: Type) -> Iterator[Model]:

@@ -54,6 +54,6 @@ def emptied(body: Any, pointer: str) -> Any:
     if last == "content":
         return pointers.set(body, parent, MESSAGE["content"])
     holder = pointers.get(body, pointers.join(*way))
-    if isinstance(holder, dict) and pointer.rpartition("/")[2].isdigit() and len(way) == 0:
+    if isinstance(holder, dict) and pointers.index_of(pointer.rpartition("/")[2]) is not None and len(way) == 0:
         return body
     return pointers.remove(body, parent) if isinstance(holder, dict) and way else body

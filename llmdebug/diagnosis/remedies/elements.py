@@ -42,7 +42,7 @@ def without_element(case: Case, pointer: str, odds: float) -> list[Proposal]:
     """The list without a bad element, or the object without a bad entry that the text quotes."""
     parent, last = pointers.parent(pointer), pointers.parse(pointer)[-1] if pointer else ""
     holder = case.value(parent) if pointer else None
-    if isinstance(holder, list) and len(holder) > 1 and last.isdigit():
+    if isinstance(holder, list) and len(holder) > 1 and pointers.index_of(last) is not None:
         body = case.without(pointer)
         return [Proposal(f"drop {pointer}", "The rest of the list stays.", (body,), odds - 0.1, 0.6)]
     value = case.value(pointer)
@@ -78,7 +78,7 @@ def _without_quoted(value: Any, text: str) -> Any:
 def part_dropped(case: Case, pointer: str, odds: float) -> list[Proposal]:
     """A list without the element that holds what is blamed, as a message without a part of it."""
     steps = pointers.parse(pointer)
-    places = [i for i, step in enumerate(steps) if step.isdigit()]
+    places = [i for i, step in enumerate(steps) if pointers.index_of(step) is not None]
     if len(steps) < 3 or not places:
         return []
     part = pointers.join(*steps[: places[-1] + 1])

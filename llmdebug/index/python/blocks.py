@@ -196,12 +196,14 @@ class Blocks(Scope):
 
     def _finally(self, body: Sequence[ast.stmt], start: int) -> None:
         """The block that runs in any case; where it leaves by itself, what the others said is void."""
-        end = len(self.walk.outcomes)
+        end, left = len(self.walk.outcomes), self.left
         try:
             self.block(body)
         except Leave:
             self.set_escapes(range(start, end), False)
             raise
+        if self.left != left:
+            self.walk.outcomes[start:end] = [replace(o, certain=False) for o in self.walk.outcomes[start:end]]
 
     def _guarded(self, node: ast.Try | ast.TryStar) -> None:
         start, doubts = len(self.walk.outcomes), self.evaluator.doubts

@@ -262,7 +262,8 @@ class _Walk:
         if name == "Mount":
             prefixes, inner = routes.mounted_inside(call, self._bindings_now())
             above = self.mounted.get(call, [""])
-            self.mounted.update(dict.fromkeys(inner, [before + prefix for before in above for prefix in prefixes]))
+            below = [before + prefix for before in above for prefix in prefixes]
+            self.mounted.update((mount, below) for mount in inner)
         if name in routes.MOUNTERS:
             for found in routes.mounts_of(call, self._bindings_now(), self.imports):
                 self.mounts.append(routes.mount(found, call.lineno, scope.condition, scope.symbol))
