@@ -64,6 +64,23 @@ class Search:
                 found[path] = held
         return dict(sorted(found.items()))
 
+    def matches(self, pattern: str) -> dict[str, list[str]]:
+        """Each text that matches a pattern, which stays within a line and is read alike by re and ripgrep, to its files."""
+        matcher = re.compile(pattern, re.ASCII)
+        found: dict[str, set[str]] = {}
+        if not self.files:
+            return {}
+        try:
+            lines = list(self._ripgrep(pattern))
+            rest = self.beyond_ripgrep()
+        except (OSError, RuntimeError, ValueError):
+            lines, rest = [], [f.path for f in self.files]
+        lines += [(path, (self.tree.read(path) or b"").decode("utf-8", "replace")) for path in rest]
+        for path, text in lines:
+            for match in matcher.finditer(text):
+                found.setdefault(match[0], set()).add(path)
+        return {text: sorted(paths) for text, paths in sorted(found.items())}
+
     def lines_with(self, word: str, most: int = 200, cancelled: Callable[[], bool] = never) -> list[Hit]:
         """The first `most` lines that hold `word` as a whole word, in order of path and line."""
         pattern = re.compile(rb"(?<![A-Za-z0-9_])" + re.escape(word.encode()) + rb"(?![A-Za-z0-9_])")

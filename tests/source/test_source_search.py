@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,9 @@ def test_random_trees_are_searched_as_a_plain_scan_searches_them(tmp_path: Path)
         if held:
             expected[str(place.relative_to(tmp_path))] = held
     assert searched(tmp_path).files_with(words) == expected
+    pattern = r"(de|alpha) [a-z]+"
+    matching: dict[str, set[str]] = {}
+    for place in tmp_path.rglob("*.py"):
+        for match in re.finditer(pattern, place.read_bytes().decode("utf-8", "replace")):
+            matching.setdefault(match[0], set()).add(str(place.relative_to(tmp_path)))
+    assert searched(tmp_path).matches(pattern) == {text: sorted(paths) for text, paths in sorted(matching.items())}

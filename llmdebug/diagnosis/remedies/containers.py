@@ -11,15 +11,18 @@ from weakref import WeakKeyDictionary
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.remedies.case import models_of
 from llmdebug.diagnosis.remedies.names import words
-from llmdebug.index.build import ASIDE
+from llmdebug.index.build import ASIDE, Index
 from llmdebug.index.facts import Class
 from llmdebug.index.python.names import literal
 from llmdebug.index.python.types import Type
 
 MAX_FILES = 6
-SETTINGS = (["param"], ["parameter"], ["option"], ["setting"], ["config"])
+SETTINGS = ("param", "parameter", "option", "setting", "config")
 """Last words of such objects; of others no class is looked for, as reading files costs."""
+_ENDINGS = "|".join(word.capitalize() for word in SETTINGS)
+_DEFINITION = rf"class [A-Za-z0-9_]+({_ENDINGS})s?\b"
 
+_defined: WeakKeyDictionary[Index, dict[str, list[str]]] = WeakKeyDictionary()
 _known: WeakKeyDictionary[Ground, dict[tuple[str, str], dict[str, Type]]] = WeakKeyDictionary()
 
 
@@ -48,16 +51,23 @@ def class_name(key: str) -> str:
 
 def _by_class(ground: Ground, key: str, near: str) -> dict[str, Type]:
     name = class_name(key)
-    if "_" not in key or not name.isidentifier() or words(key)[-1:] not in SETTINGS:
+    if "_" not in key or not name.isidentifier() or not words(key) or words(key)[-1] not in SETTINGS:
         return {}
     index = ground.index
     if not index.classes(name):
-        index.load(index.search.holding(f"class {name}")[:MAX_FILES])
+        index.load(_definitions(index).get(f"class {name}", [])[:MAX_FILES])
     for path, known in _nearest(ground, name, near):
         taken = _fields(ground, path, known)
         if taken:
             return taken
     return {}
+
+
+def _definitions(index: Index) -> dict[str, list[str]]:
+    """The files that define each class of settings: one search for all of them."""
+    if index not in _defined:
+        _defined[index] = index.search.matches(_DEFINITION)
+    return _defined[index]
 
 
 def _nearest(ground: Ground, name: str, near: str) -> list[tuple[str, Class]]:
