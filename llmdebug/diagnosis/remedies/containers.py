@@ -45,13 +45,18 @@ def taken_below(ground: Ground, key: str, kind: Type | None = None, near: str = 
     return known[key, near]
 
 
+def holds_settings(key: str) -> bool:
+    """Whether an object's name says that it holds settings."""
+    return any(word in SETTINGS for word in words(key)[-1:])
+
+
 def class_name(key: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in key.split("_"))
 
 
 def _by_class(ground: Ground, key: str, near: str) -> dict[str, Type]:
     name = class_name(key)
-    if "_" not in key or not name.isidentifier() or not words(key) or words(key)[-1] not in SETTINGS:
+    if "_" not in key or not name.isidentifier() or not holds_settings(key):
         return {}
     index = ground.index
     if not index.classes(name):

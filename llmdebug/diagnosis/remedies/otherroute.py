@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.remedies.case import Case
-from llmdebug.diagnosis.remedies.containers import SETTINGS, taken_below
+from llmdebug.diagnosis.remedies.containers import holds_settings, taken_below
 from llmdebug.diagnosis.remedies.names import likeness, nearest, words
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.rename import is_container
@@ -141,7 +141,7 @@ def _containers(ground: Ground, model: Model, file: str) -> dict[str, dict[str, 
     found = {}
     for declared in model.fields.values():
         kind = ground.checker.field_type(declared)
-        if is_container(kind) and words(declared.names[0])[-1:] in SETTINGS:
+        if is_container(kind) and holds_settings(declared.names[0]):
             found[declared.names[0]] = taken_below(ground, declared.names[0], kind, file)
     return found
 
