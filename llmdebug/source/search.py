@@ -65,7 +65,7 @@ class Search:
         return dict(sorted(found.items()))
 
     def matches(self, pattern: str) -> dict[str, list[str]]:
-        """Each text that matches a pattern, which stays within a line and is read alike by re and ripgrep, to its files."""
+        """Each text that matches a pattern, to its files; re and ripgrep must read the pattern alike, within a line."""
         matcher = re.compile(pattern, re.ASCII)
         found: dict[str, set[str]] = {}
         if not self.files:
