@@ -15,6 +15,7 @@ from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_nam
 from llmdebug.http.exchange import Response, header
 
 MAX_BODY = 2_000_000
+MAX_JSON = 32_000_000
 MAX_NESTING = 6
 MAX_MARKUP = 200_000
 
@@ -47,6 +48,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
     """Whether this answer refuses: by status, or by an error inside a 2xx."""
 
+LARGE = 256_000
+"""Bytes from which on a JSON result is not read for errors inside."""
+MARGIN = 4_096
+_ERROR_KEY = re.compile(rb"[\"'](?:error|errors|detail|error_type)[\"']\s*:")
+
 
 class _Envelope:
     """What was found while the envelopes were taken off."""
@@ -62,11 +68,13 @@ class _Envelope:
 
 def read_answer(response: Response) -> Answer:
     """What a response says; never raises, whatever the body holds."""
-    body = response.body[:MAX_BODY].decode("utf-8", "replace").strip("\ufeff \t\r\n\0")
+    body = _readable(response).decode("utf-8", "replace").strip("\ufeff \t\r\n\0")
     kind = (header(response.headers, "content-type") or "").lower()
     envelope = _Envelope()
     if not body:
         shape = "empty"
+    elif response.status < 400 and _is_large_result(response.body):
+        shape = "json"
     elif "event-stream" in kind or re.match(r"(?:data|event|id|retry): ?|: ?\w", body):
         shape = "stream"
         _read_stream(body, envelope)
@@ -97,6 +105,26 @@ def read_answer(response: Response) -> Answer:
         shape=shape,
         refused=failed,
     )
+
+
+def _readable(response: Response) -> bytes:
+    """What of a body is read: a refusal that may quote the whole request in one JSON value, else the ends."""
+    body = response.body
+    whole = response.status >= 400 and len(body) <= MAX_JSON and body.lstrip()[:1] in (b"{", b"[")
+    return body if whole else ends(body, MAX_BODY)
+
+
+def ends(body: bytes, most: int) -> bytes:
+    """A body; of one longer than `most` bytes its beginning and its end, where a stream's error stands."""
+    if len(body) <= most:
+        return body
+    return body[: most // 2] + b"\n" + body[-most // 2 :].partition(b"\n")[2]
+
+
+def _is_large_result(body: bytes) -> bool:
+    """Whether a body is JSON that is too large for an error, and speaks of none where it begins and ends."""
+    ends = body[:MARGIN] + body[-MARGIN:]
+    return len(body) > LARGE and body.lstrip()[:1] in (b"{", b"[") and not _ERROR_KEY.search(ends)
 
 
 def _json(text: str) -> tuple[Any, bool]:

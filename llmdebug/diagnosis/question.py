@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from llmdebug.diagnosis.complaint import Answer, read_answer
+from llmdebug.diagnosis.complaint import Answer, ends, read_answer
 from llmdebug.http.exchange import Exchange, Request, header
 
 MAX_BODY = 64_000_000
@@ -61,7 +61,7 @@ def ask(exchange: Exchange) -> Question | None:
         query=query,
         body=body,
         body_problem=problem,
-        answer_body=response.body[:MAX_ANSWER].decode("utf-8", "replace"),
+        answer_body=ends(response.body, MAX_ANSWER).decode("utf-8", "replace"),
         content_type=content_type,
     )
 

@@ -316,3 +316,29 @@ def test_errors_printed_as_location_and_message() -> None:
         (("messages", 0, "content", "list[tagged-union[Text,Image]]", 1, "type"), "union_tag_invalid"),
         (("n",), "missing"),
     ]
+
+
+def test_a_refusal_that_quotes_a_large_request_is_read() -> None:
+    entry = {"type": "missing", "loc": ["body", "prompt"], "msg": "Field required", "input": {"text": "x" * 5_000_000}}
+    answer = read_answer(Response(status=422, body=json.dumps({"detail": [entry]}).encode()))
+    assert [(c.message, c.loc) for c in answer.complaints] == [("Field required", ("body", "prompt"))]
+
+
+def test_an_error_at_the_end_of_a_long_stream_is_read() -> None:
+    events = b'data: {"choices": [{"text": "abc"}]}\n\n' * 150_000
+    body = events + b'data: {"error": {"message": "too long", "code": 400}}\n\n'
+    headers = (("Content-Type", "text/event-stream"),)
+    assert read_answer(Response(status=200, headers=headers, body=body)).text == "too long"
+    assert not read_answer(Response(status=200, headers=headers, body=events)).refused
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"),
+    [
+        ({"object": "list", "data": [{"embedding": [0.5] * 20}] * 5_000, "usage": {"error": "none"}}, False),
+        ({"error": {"message": "no", "input": ["x"] * 100_000}}, True),
+        ({"data": ["x"] * 100_000, "error": {"message": "no"}}, True),
+    ],
+)
+def test_a_large_result_is_told_from_a_large_error(body: dict[str, Any], refused: bool) -> None:
+    assert read_answer(Response(status=200, body=json.dumps(body).encode())).refused is refused
