@@ -286,12 +286,15 @@ def test_serve_ends_quietly_on_a_signal(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-W", "error", "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        base_url = process.stdout.readline().strip()
-        assert process.stdout.readline().strip() == str(SOURCE)
-        assert httpx.get(f"{base_url}/v1/models").status_code == 401
-        process.send_signal(number)
-        rest, errors = process.communicate(timeout=20)
+        try:
+            assert process.stdout is not None
+            base_url = process.stdout.readline().strip()
+            assert process.stdout.readline().strip() == str(SOURCE)
+            assert httpx.get(f"{base_url}/v1/models").status_code == 401
+            process.send_signal(number)
+            rest, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert (process.returncode, rest, errors) == (0, "", "")
 
 
