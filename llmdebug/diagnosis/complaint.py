@@ -48,6 +48,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
     """Whether this answer refuses: by status, or by an error inside a 2xx."""
 
+
 LARGE = 256_000
 """Bytes from which on a JSON result is not read for errors inside."""
 MARGIN = 4_096
