@@ -23,7 +23,7 @@ from llmdebug.diagnosis.routing_claim import from_router
 from llmdebug.diagnosis.schema_claim import folded, from_schema
 from llmdebug.diagnosis.silent import from_code, from_crash, is_silent
 from llmdebug.diagnosis.text_claim import bare, from_text, settle
-from llmdebug.diagnosis.verdict import Diagnosis, Kind, Site
+from llmdebug.diagnosis.verdict import NO_TREE, Diagnosis, Kind, Site
 from llmdebug.diagnosis.wording import summary, trail
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index
@@ -74,7 +74,7 @@ def _diagnosis(question: Question, best: Look, several: bool) -> Diagnosis:
     notes = list(finding.notes)
     related = list(finding.related)
     if ground is None:
-        notes.append("no source tree is linked: give --source with the server's package folder to find the line")
+        notes.append(NO_TREE)
     elif not ground.index.kept:
         notes.append("the linked tree holds no Python source: servers in other languages are not read yet")
     elif finding.kind != "none":

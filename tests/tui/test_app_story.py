@@ -9,6 +9,7 @@ import pytest
 from screen_fakes import FakeSession, answer, diagnosis, driven, request, stream
 
 from llmdebug.debugger.session import SessionError
+from llmdebug.diagnosis.verdict import NO_TREE
 from llmdebug.http.exchange import Failure
 
 
@@ -204,10 +205,11 @@ async def test_append_turn_opens_the_next_one() -> None:
 
 
 async def test_linking_a_source_diagnoses_again(tree: Path) -> None:
-    session = FakeSession([answer()], [diagnosis(sites=(), related=()), diagnosis()])
+    session = FakeSession([answer()], [diagnosis(sites=(), related=(), notes=(NO_TREE,)), diagnosis()])
     async with driven(session, request()) as app:
         await app.press("s")
         await app.shows("No source is linked: L links")
+        assert "--source" not in app.screen(), "told once, as the screen does it"
         await app.press("L")
         await app.press(*"/nowhere", "enter")
         await app.shows("there is no such folder")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from llmdebug.diagnosis.verdict import Diagnosis, Site
+import msgspec
+
+from llmdebug.diagnosis.verdict import NO_TREE, Diagnosis, Site
 from llmdebug.tui.panes.linepane import LinePane
 from llmdebug.tui.theme import Theme
 from llmdebug.tui.views.diagnosisview import Target, places, remedy_bar, trail_rows, verdict_rows
@@ -65,6 +67,9 @@ class DiagnosisPane(LinePane):
             return FixedRows(wrapped(self._before(entry), cells, 2))
         if self.trail:
             return FixedRows(trail_rows(diagnosis, cells))
+        if NO_TREE in diagnosis.notes:
+            others = tuple(note for note in diagnosis.notes if note != NO_TREE)
+            diagnosis = msgspec.structs.replace(diagnosis, notes=others)
         shown = verdict_rows(diagnosis, cells, self._settled(entry), tight=self.height_of_rows < TIGHT)
         self.targets = shown.targets
         rows = shown.rows
