@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from package_index import PackageIndex
 
 from llmdebug.demo.server import DemoServer
 
@@ -53,3 +55,15 @@ def nanoserve() -> Iterator[DemoServer]:
     """The demo's server, running."""
     with DemoServer() as server:
         yield server
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[PackageIndex]:
+    """A package index on loopback, the only one that is configured, and an empty cache of sources."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("LLMDEBUG_CACHE_DIR", str(tmp_path / "cache"))
+    with PackageIndex() as served:
+        monkeypatch.setenv("PIP_INDEX_URL", served.url)
+        yield served

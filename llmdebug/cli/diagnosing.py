@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from llmdebug.cli.exit_codes import ExitCode
 from llmdebug.cli.guard import DEBUG_VARIABLE
 from llmdebug.cli.json_line import print_json
+from llmdebug.cli.progress import progress_line
 from llmdebug.cli.recorded import BareAnswer, recorded
 from llmdebug.cli.talk import say
 from llmdebug.debugger.trees import LinkedTrees
@@ -16,13 +17,15 @@ from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.formats.errors import FormatError
 from llmdebug.http.exchange import Exchange
 from llmdebug.http.secrets import redact_exchange
+from llmdebug.linking.linked import fetched
 
 
 def diagnose_files(
     files: Sequence[str], sources: Sequence[str], *, as_json: bool, bare: BareAnswer | None = None
 ) -> int:
     """Prints a diagnosis for each exchange, in order; `bare` is what is known of an answer without its request."""
-    trees = LinkedTrees(sources)
+    with progress_line() as progress:
+        trees = LinkedTrees([fetched(source, progress=progress) for source in sources])
     code = ExitCode.OK
     for file in files:
         for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):

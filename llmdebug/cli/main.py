@@ -17,6 +17,7 @@ COMMANDS = {
     "try": "llmdebug.cli.try_remedy",
     "demo": "llmdebug.cli.demo",
     "open": "llmdebug.cli.open",
+    "sources": "llmdebug.cli.sources",
     "config": "llmdebug.cli.config",
     "cache": "llmdebug.cli.cache",
 }

@@ -25,7 +25,10 @@ from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
 from llmdebug.http.secrets import fill, from_environment, redact_exchange
 from llmdebug.index.build import Progress, silent
+from llmdebug.linking.linked import at_hand, fetched
+from llmdebug.linking.spec import needs_fetching
 from llmdebug.recording.history import History, HistoryError
+from llmdebug.source.search import never
 from llmdebug.source.tree import TreeError
 
 if TYPE_CHECKING:
@@ -88,6 +91,8 @@ class Session:
     ) -> None:
         """Without `sources`, the trees last linked to `base_url` are taken. Raises TreeError for given ones.
 
+        Sources that are not at hand are linked by link_given().
+
         `keep` records exchanges and remembers which trees belong to which server.
         """
         self.base_url = base_url
@@ -104,7 +109,11 @@ class Session:
         if keep:
             self._open_history()
         self._trees = LinkedTrees(())
-        if sources:
+        self._given: tuple[str | Path, ...] = ()
+        """Sources that are still to be fetched or found: link_given() does that."""
+        if any(needs_fetching(source) and at_hand(source) is None for source in sources):
+            self._given = tuple(sources)
+        elif sources:
             self.link(sources)
         elif base_url:
             self._link_remembered(base_url)
@@ -113,14 +122,36 @@ class Session:
     def trees(self) -> LinkedTrees:
         return self._trees
 
-    def link(self, paths: Sequence[str | Path]) -> None:
-        """These trees from now on, and for this base URL in later sessions too. Raises TreeError."""
-        self._trees = LinkedTrees(paths)
+    def link(
+        self,
+        given: Sequence[str | Path],
+        *,
+        progress: Progress = silent,
+        cancelled: Callable[[], bool] = never,
+    ) -> None:
+        """These sources from now on, and for this base URL in later sessions too.
+
+        What has to be fetched is fetched: from an event loop, call it in a thread. Raises TreeError, Cancelled.
+        """
+        trees = LinkedTrees([fetched(source, progress=progress, cancelled=cancelled) for source in given])
+        self._trees, self._given = trees, ()
         if self.base_url and self._keep:
             try:
-                sources.remember(self.base_url, paths)
+                sources.remember(self.base_url, [link.source for link in trees.links])
             except HistoryError as error:
                 self._warn(f"The linked source is not remembered for next time: {error}")
+
+    async def link_given(self, *, progress: Progress = silent) -> None:
+        """Links the sources that the session was given and that had to be fetched; else does nothing.
+
+        Raises TreeError.
+        """
+        if self._given:
+            stop = threading.Event()
+            try:
+                await asyncio.to_thread(self.link, self._given, progress=progress, cancelled=stop.is_set)
+            finally:
+                stop.set()
 
     def _link_remembered(self, base_url: str) -> None:
         found = sources.remembered(base_url)
@@ -235,7 +266,11 @@ class Session:
         return clean
 
     async def diagnose(self, exchange: SentExchange | Exchange, *, progress: Progress = silent) -> Finding:
-        """Cancelling the task ends the work in its thread as well."""
+        """Cancelling the task ends the work in its thread as well. Links first what is still to be linked."""
+        try:
+            await self.link_given(progress=progress)
+        except TreeError as error:
+            self._warn(str(error))
         sent = exchange if isinstance(exchange, SentExchange) else SentExchange(id="", exchange=exchange)
         stop = threading.Event()
         clean = self.redacted(sent.exchange)

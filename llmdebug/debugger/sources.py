@@ -1,4 +1,4 @@
-"""Which source trees were last linked to which server, remembered from one start to the next.
+"""Which sources were last linked to which server, remembered from one start to the next.
 
 A convenience: where its file cannot be read, nothing is remembered.
 """
@@ -6,7 +6,6 @@ A convenience: where its file cannot be read, nothing is remembered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -19,17 +18,17 @@ MAX_BYTES = 1_000_000
 
 
 def remembered(url: str) -> tuple[str, ...]:
-    """The trees of the nearest base URL that `url` lies under; none where nothing is known of it."""
+    """The sources of the nearest base URL that `url` lies under; none where nothing is known of it."""
     address = _key(url) + "/"
     known = _read()
     under = [base for base in known if address.startswith(base + "/")]
     return known[max(under, key=len)] if under else ()
 
 
-def remember(base_url: str, paths: Sequence[str | Path]) -> None:
-    """Links these trees to a server from now on. Raises HistoryError where that cannot be kept."""
+def remember(base_url: str, sources: Sequence[str]) -> None:
+    """Links these sources to a server from now on. Raises HistoryError where that cannot be kept."""
     key = _key(base_url)
-    found = tuple(str(Path(path).expanduser().absolute()) for path in paths)
+    found = tuple(sources)
     known = _read()
     if [*known.items()][-1:] == [(key, found)]:
         return

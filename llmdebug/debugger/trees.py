@@ -11,18 +11,27 @@ from llmdebug.diagnosis.diagnose import diagnose
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index, Progress, open_index, silent
+from llmdebug.linking.linked import Linked, at_hand
 from llmdebug.source.search import never
-from llmdebug.source.tree import Tree, open_tree
+from llmdebug.source.tree import Tree, TreeError, open_tree
 
 Answer = TypeVar("Answer")
+
+
+def _linked(source: str | Path | Linked) -> Linked:
+    found = source if isinstance(source, Linked) else at_hand(source)
+    if found is None:
+        raise TreeError(f"{source} is not in the cache: `llmdebug sources add {source}` fetches it.")
+    return found
 
 
 class LinkedTrees:
     """Trees in the order a request meets their servers: a gateway's before that of the server behind it."""
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
-        """Raises TreeError for a path that is no readable folder."""
-        self.trees: tuple[Tree, ...] = tuple(open_tree(path) for path in paths)
+    def __init__(self, sources: Sequence[str | Path | Linked]) -> None:
+        """Raises TreeError for a path that is no readable folder, and for a source that is to be fetched first."""
+        self.links: tuple[Linked, ...] = tuple(_linked(source) for source in sources)
+        self.trees: tuple[Tree, ...] = tuple(open_tree(link.folder, link.name) for link in self.links)
         self._indexes: list[Index] = []
         self._turn = threading.Lock()
 

@@ -1,0 +1,65 @@
+"""A linked source: from how the user names it to the folder that serves as its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from llmdebug.index.build import Progress, silent
+from llmdebug.linking import shelf
+from llmdebug.linking.spec import Spec, parse_spec
+from llmdebug.source.search import never
+
+
+class Linked(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder that serves as a tree, and whose source it is."""
+
+    folder: str
+    name: str
+    """As people are told of it."""
+    source: str
+    """How to link it again: a folder, `pypi:…` or `git:…`."""
+    package: str = ""
+    """The package of an index or of this machine's environment; empty where that is not known."""
+    version: str = ""
+    """The version or commit of what lies in the folder; empty where that is not known."""
+
+
+def at_hand(source: str | Path) -> Linked | None:
+    """What needs no network; None for a source that has to be fetched. Raises SourceError for a wrong name."""
+    spec = parse_spec(source) if isinstance(source, str) else None
+    if spec is None:
+        path = Path(source).expanduser()
+        return Linked(folder=str(path), name=path.absolute().name, source=str(path.absolute()))
+    kept = shelf.kept(spec)
+    return _of_shelf(spec, kept) if kept is not None else None
+
+
+def fetched(source: str | Path, *, progress: Progress = silent, cancelled: Callable[[], bool] = never) -> Linked:
+    """As at_hand(), after fetching what has to be. From an event loop, call it in a thread.
+
+    Raises SourceError, Cancelled.
+    """
+    found = at_hand(source)
+    spec = parse_spec(str(source))
+    if found is not None or spec is None:
+        return found or Linked(folder=str(source), name=str(source), source=str(source))
+    if spec.scheme == "git":
+        from llmdebug.linking.git import fetch_commit
+
+        return _of_shelf(spec, fetch_commit(spec, progress=progress, cancelled=cancelled))
+    from llmdebug.linking.package import fetch_package
+
+    return _of_shelf(spec, fetch_package(spec, progress=progress, cancelled=cancelled))
+
+
+def _of_shelf(spec: Spec, kept: shelf.Kept) -> Linked:
+    return Linked(
+        folder=str(shelf.tree_of(spec)),
+        name=str(spec),
+        source=str(spec),
+        package=spec.name if spec.scheme == "pypi" else "",
+        version=kept.version,
+    )
