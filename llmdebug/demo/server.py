@@ -49,13 +49,19 @@ class DemoServer:
         self._socket: socket.socket | None = None
         self.base_url = ""
 
+    def bind(self) -> socket.socket:
+        """Takes the port, so that `base_url` is known; whoever connects waits until the server is entered."""
+        if self._socket is None:
+            self._socket = _bind(self._host, self._port)
+            self.base_url = _base_url(self._socket)
+        return self._socket
+
     def __enter__(self) -> DemoServer:
         self._settled.clear()
         self._server = _build_server(self._flags, self._settled.set)
-        self._socket = _bind(self._host, self._port)
-        self.base_url = _base_url(self._socket)
+        listening = self.bind()
         self._thread = threading.Thread(
-            target=self._run, args=(self._server, self._socket), name="llmdebug-demo", daemon=True
+            target=self._run, args=(self._server, listening), name="llmdebug-demo", daemon=True
         )
         self._thread.start()
         if not self._settled.wait(START_SECONDS) or not self._server.started:
@@ -75,6 +81,7 @@ class DemoServer:
             self._thread.join(STOP_SECONDS)
         if self._socket is not None:
             self._socket.close()
+            self._socket = None
 
     def _run(self, server: uvicorn.Server, listening: socket.socket) -> None:
         try:

@@ -14,7 +14,7 @@ from textual.app import App
 from textual.theme import Theme as TextualTheme
 
 from llmdebug.tui.keymap import Keymap
-from llmdebug.tui.opening import Opening, opened
+from llmdebug.tui.opening import Opening, demo_opening, opened
 from llmdebug.tui.screens.main import MainScreen
 from llmdebug.tui.theme import Theme, ThemeError, background_of, chosen_theme, load_theme, theme_files
 from llmdebug.tui.worksheet import Worksheet
@@ -190,6 +190,7 @@ def run(
     sources: tuple[str, ...] = (),
     file: str | None = None,
     config: Settings | None = None,
+    demo: bool = False,
     **connection: Any,
 ) -> int:
     """Runs the app until the user leaves; gives the exit code. `connection` are other fields of Opening."""
@@ -200,9 +201,8 @@ def run(
     if reason:
         sys.stderr.write(f"llmdebug: {reason}\n")
         return 2
-    opening, worksheet, problem = opened(
-        Opening(base_url=base_url, sources=sources, file=file, **connection), environment=os.environ
-    )
+    given = demo_opening(**connection) if demo else Opening(base_url=base_url, sources=sources, file=file, **connection)
+    opening, worksheet, problem = opened(given, environment=os.environ)
     if problem:
         sys.stderr.write(f"llmdebug: {problem}\n")
         return 2

@@ -12,12 +12,11 @@ from llmdebug.tui.worksheet import Worksheet
 
 if TYPE_CHECKING:
     from llmdebug.debugger.session import Session
+    from llmdebug.demo.server import DemoServer
 
 STANDARD_ROUTES = ("/v1/chat/completions", "/v1/completions")
 HEADERS = (("Content-Type", "application/json"),)
 MODEL = b'"model": ""'
-DEMO_BASE_URL = "http://127.0.0.1:1"
-"""Stands in the demo's requests until its server has a port."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +31,8 @@ class Opening:
     client: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ClientOptions that differ from its defaults."""
     record: bool = True
-    demo: bool = False
-    """Whether to start the embedded server and open its requests."""
+    demo: DemoServer | None = None
+    """The embedded server to start, its port taken already; its requests are opened."""
 
     def session(self, base_url: str | None, sources: tuple[str, ...]) -> Session:
         """Raises TreeError, CredentialsError. Imports the debugger: call it off the event loop."""
@@ -48,6 +47,15 @@ class Opening:
             options=ClientOptions(**self.client),
             keep=self.record,
         )
+
+
+def demo_opening(**connection: Any) -> Opening:
+    """The opening of the embedded server. Raises OSError where no port can be had."""
+    from llmdebug.demo.server import DemoServer
+
+    server = DemoServer()
+    server.bind()
+    return Opening(base_url=server.base_url, sources=(str(server.source),), demo=server, **connection)
 
 
 def standard_requests(base_url: str) -> list[Request]:
@@ -104,7 +112,7 @@ def _of_file(opening: Opening) -> list[Request]:
     if opening.demo:
         from llmdebug.demo.server import REQUESTS
 
-        return read_http_file(REQUESTS, variables={"base_url": DEMO_BASE_URL}).requests()
+        return read_http_file(REQUESTS, variables={"base_url": opening.base_url or ""}).requests()
     from llmdebug.http.credentials import default_base_url
 
     base = opening.base_url or default_base_url(os.environ)

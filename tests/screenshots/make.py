@@ -12,7 +12,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from llmdebug.tui.app import DebuggerApp
-from llmdebug.tui.opening import Opening, first_worksheet
+from llmdebug.tui.opening import demo_opening, first_worksheet
 
 FOLDER = Path(__file__).parent
 PATIENCE_S = 30.0
@@ -28,7 +28,7 @@ async def until(pilot: Pilot[int], condition: Callable[[], bool]) -> None:
 
 async def picture(folder: Path, size: tuple[int, int], theme: str = "dark") -> None:
     """The founding story at one size: refused, and confirmed."""
-    opening = Opening(demo=True, record=False)
+    opening = demo_opening(record=False)
     worksheet, problem = first_worksheet(opening)
     if problem:
         raise SystemExit(problem)

@@ -11,12 +11,12 @@ from screen_fakes import Driven
 
 from llmdebug.demo.server import DemoServer
 from llmdebug.tui.app import DebuggerApp
-from llmdebug.tui.opening import Opening, first_worksheet
+from llmdebug.tui.opening import Opening, demo_opening, first_worksheet
 
 
 @asynccontextmanager
 async def opened(size: tuple[int, int] = (120, 40), **opening: Any) -> AsyncIterator[Driven]:
-    given = Opening(**opening)
+    given = demo_opening() if opening.pop("demo", False) else Opening(**opening)
     worksheet, problem = first_worksheet(given)
     assert not problem
     app = DebuggerApp(given, theme="dark", worksheet=worksheet)

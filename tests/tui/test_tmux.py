@@ -89,11 +89,13 @@ def test_a_hang_up_in_the_middle_of_an_edit_keeps_it(own_state: Path) -> None:
 
 def test_after_the_shell_and_after_a_mess_the_screen_is_whole(own_state: Path) -> None:
     with Tmux(f"bash --norc -ic '{LLMDEBUG} demo; fg; true'") as tmux:
-        whole = tmux.shows("source nanoserve")
+        whole = tmux.shows("? more")
+        terminal = Path(tmux.run("list-panes", "-F", "#{pane_tty}").strip())
+        terminal.write_text("\x1b[12;50Hbefore the shell", encoding="utf-8")
+        tmux.shows("before the shell")
         tmux.keys("C-z")
-        tmux.until(lambda screen: "demo server at" in screen and "s send" in screen)
-        child = tmux.run("list-panes", "-F", "#{pane_tty}").strip()
-        Path(child).write_text("\x1b[1;1Hmess\x1b[5;5Hmess", encoding="utf-8")
+        tmux.until(lambda screen: "before the shell" not in screen and "? more" in screen)
+        terminal.write_text("\x1b[1;1Hmess\x1b[5;5Hmess", encoding="utf-8")
         tmux.shows("mess")
         tmux.keys("C-l")
         assert tmux.until(lambda screen: "mess" not in screen) == whole

@@ -11,7 +11,7 @@ import msgspec
 
 from llmdebug.tui.acts.drafting import Drafting, offer
 from llmdebug.tui.acts.remedies import shown_request
-from llmdebug.tui.opening import DEMO_BASE_URL, MODEL
+from llmdebug.tui.opening import MODEL
 
 if TYPE_CHECKING:
     from llmdebug.debugger.session import Session
@@ -22,9 +22,6 @@ def start(screen: MainScreen) -> None:
     """After the first paint: loads the debugger, starts the demo, asks the server."""
     for entry in screen.worksheet.entries:
         entry.request = entry.original = shown_request(screen, entry.request)
-    if screen.opening.demo:
-        screen.base_url = DEMO_BASE_URL
-        screen.request.show(screen.entry, screen.base_url)
     screen.start(_start(screen))
 
 
@@ -45,16 +42,13 @@ async def _load(screen: MainScreen) -> None:
     from llmdebug.tui.app import DebuggerApp
 
     opening = screen.opening
-    sources = opening.sources
     app = screen.app
     if isinstance(app, DebuggerApp):
         screen.editor_command = app.editor_command
-    if opening.demo:
-        found = await asyncio.to_thread(_start_demo, screen)
-        screen.base_url, sources = found[0], (found[1],)
-        _move_to(screen, found[0])
+    if opening.demo is not None:
+        await asyncio.to_thread(screen.closing.enter_context, opening.demo)
     await asyncio.to_thread(import_module, "llmdebug.tui.acts.table")
-    session = await _session(screen, sources)
+    session = await _session(screen, opening.sources)
     screen.session = session
     if session is not None:
         session.secrets.update(screen.secrets)
@@ -80,23 +74,6 @@ async def _session(screen: MainScreen, sources: tuple[str, ...]) -> Session | No
         return await asyncio.to_thread(screen.opening.session, screen.base_url, ())
     except (TreeError, CredentialsError):
         return None
-
-
-def _start_demo(screen: MainScreen) -> tuple[str, str]:
-    """Base URL and source folder of the embedded server; it ends with the app."""
-    from llmdebug.demo.server import DemoServer
-
-    server = DemoServer()
-    server.__enter__()
-    screen.closing.callback(server.__exit__, None, None, None)
-    return server.base_url, str(server.source)
-
-
-def _move_to(screen: MainScreen, base_url: str) -> None:
-    """The demo's requests, now that its port is known."""
-    for entry in screen.worksheet.entries:
-        moved = msgspec.structs.replace(entry.request, url=entry.request.url.replace(DEMO_BASE_URL, base_url, 1))
-        entry.request = entry.original = moved
 
 
 async def _ask_server(screen: MainScreen, session: Session, base_url: str) -> None:

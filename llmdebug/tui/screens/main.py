@@ -169,7 +169,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def linked(self) -> bool:
         """Whether a source tree is linked; before the debugger is there, whether one is going to be."""
         if self.session is None:
-            return bool(self.opening.sources) or self.opening.demo
+            return bool(self.opening.sources)
         return bool(self.session.trees.trees)
 
     def show_entry(self, *, home: bool = False) -> None:

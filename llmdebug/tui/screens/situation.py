@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdebug.tui.commands import Need, unmet
@@ -17,10 +18,11 @@ def title(screen: MainScreen) -> tuple[Row, Row]:
     left: list[Span] = [Span("llmdebug", "bar_key"), Span("  "), Span(clean(_server(screen)))]
     if screen.opening.client.get("insecure"):
         left.append(Span("  certificates not checked", "error"))
-    if screen.linked and screen.session is not None:
-        names = ", ".join(tree.name for tree in screen.session.trees.trees)
+    if screen.linked:
+        trees = screen.session.trees.trees if screen.session is not None else ()
+        names = ", ".join([tree.name for tree in trees] or [Path(source).name for source in screen.opening.sources])
         left.append(Span("  source " + shorten_middle(clean(names), 30)))
-    elif not screen.linked:
+    else:
         left.append(Span("  no source linked"))
     count = len(screen.worksheet.entries)
     right = (Span(f" {screen.worksheet.current + 1}/{count}"),) if count else ()
@@ -29,8 +31,8 @@ def title(screen: MainScreen) -> tuple[Row, Row]:
 
 def _server(screen: MainScreen) -> str:
     if screen.opening.demo:
-        starting = "did not start" if screen.ready.is_set() else "is starting"
-        return f"demo server {starting}" if screen.session is None else f"demo server at {screen.base_url}"
+        failed = screen.ready.is_set() and screen.session is None
+        return "demo server did not start" if failed else f"demo server at {screen.base_url}"
     return screen.base_url or "no server"
 
 
