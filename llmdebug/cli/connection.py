@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,7 +46,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
             variables=named_values(self.variables),
         )
 
-    def session(self, request: Request) -> Session:
+    def session(self, request: Request, *, record_in: Path | None = None) -> Session:
         """Raises TreeError and CredentialsError."""
         return Session(
             base_url=self.base_url or baseurl.split(request.url)[0],
@@ -53,6 +54,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
             credentials=credentials(self.headers, api_key_env=self.api_key_env, environment=os.environ),
             options=self._client_options(),
             keep=self.settings.record,
+            record_in=record_in,
         )
 
     def _client_options(self) -> ClientOptions:

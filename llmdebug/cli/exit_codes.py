@@ -18,6 +18,10 @@ class ExitCode(IntEnum):
     """No complete answer came."""
     NO_REMEDY = 4
     """The diagnosis offers no such request."""
+    BREAKPOINT = 5
+    """A replay stopped at a breakpoint."""
+    FAILED = 6
+    """An exchange of a replay met --fail-on."""
     BUG = 70
     """An error of llmdebug itself."""
     INTERRUPTED = 130
@@ -29,6 +33,7 @@ class ExitCode(IntEnum):
 EPILOG = (
     "Exit codes: 0 answered with 2xx (diagnose: done; try: confirmed), 1 refused (try: refuted), "
     "2 the command line, a file or a source tree cannot be used, 3 no complete answer came, "
-    "4 there is no such remedy, 70 an error of llmdebug itself, 130 interrupted, 141 the output was closed."
+    "4 there is no such remedy, 5 replay: stopped at a breakpoint, 6 replay: --fail-on was met, "
+    "70 an error of llmdebug itself, 130 interrupted, 141 the output was closed."
 )
 """The codes as --help tells them."""

@@ -74,6 +74,7 @@ def _expected() -> tuple[type[Exception], ...]:
     """Errors whose text is a sentence for the user; imported only when something went wrong."""
     try:
         from llmdebug.config.load import ConfigError
+        from llmdebug.debugger.condition import ConditionError
         from llmdebug.debugger.session import SessionError
         from llmdebug.formats.errors import FormatError
         from llmdebug.http.credentials import CredentialsError
@@ -81,7 +82,7 @@ def _expected() -> tuple[type[Exception], ...]:
         from llmdebug.source.tree import TreeError
     except ImportError:  # what went wrong may be the installation itself
         return ()
-    return (ConfigError, SessionError, FormatError, CredentialsError, ClientOptionsError, TreeError)
+    return (ConfigError, ConditionError, SessionError, FormatError, CredentialsError, ClientOptionsError, TreeError)
 
 
 def _forget_stdout() -> None:

@@ -15,6 +15,7 @@ COMMANDS = {
     "send": "llmdebug.cli.send",
     "diagnose": "llmdebug.cli.diagnose",
     "try": "llmdebug.cli.try_remedy",
+    "replay": "llmdebug.cli.replay",
     "demo": "llmdebug.cli.demo",
     "open": "llmdebug.cli.open",
     "sources": "llmdebug.cli.sources",

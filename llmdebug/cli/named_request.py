@@ -9,7 +9,7 @@ import msgspec
 
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.http_file import HttpFile, parse_http_text, read_http_file, split_selector
-from llmdebug.http.baseurl import join
+from llmdebug.http.baseurl import redirected
 from llmdebug.http.exchange import Request
 
 BASE_URL_VARIABLES = ("base_url", "baseUrl", "BASE_URL")
@@ -41,17 +41,6 @@ def read_request(
     if base_url:
         request = msgspec.structs.replace(request, url=redirected(request.url, base_url))
     return request, file.warnings
-
-
-def redirected(url: str, base_url: str) -> str:
-    """A URL's path and query behind another base; segments that both name stand once."""
-    base = base_url.rstrip("/")
-    if url.startswith((base + "/", base + "?")):
-        rest = url[len(base) :]
-    else:
-        _, _, rest = url.partition("://")[2].partition("/")
-        rest = "/" + rest
-    return join(base_url, rest)
 
 
 def _opened(path: str) -> HttpFile:

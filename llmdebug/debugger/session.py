@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
@@ -88,12 +88,14 @@ class Session:
         credentials: Credentials | None = None,
         options: ClientOptions | None = None,
         keep: bool = True,
+        record_in: Path | None = None,
     ) -> None:
         """Without `sources`, the trees last linked to `base_url` are taken. Raises TreeError for given ones.
 
         Sources that are not at hand are linked by link_given().
 
-        `keep` records exchanges and remembers which trees belong to which server.
+        `keep` records exchanges and remembers which trees belong to which server; `record_in` is a file to
+        record in instead of the history.
         """
         self.base_url = base_url
         self._keep = keep
@@ -106,8 +108,8 @@ class Session:
         self._client: Client | None = None
         self._history: History | None = None
         self.secrets.update(self._credentials.secrets)
-        if keep:
-            self._open_history()
+        if keep or record_in is not None:
+            self._open_history(record_in)
         self._trees = LinkedTrees(())
         self._given: tuple[str | Path, ...] = ()
         """Sources that are still to be fetched or found: link_given() does that."""
@@ -160,9 +162,9 @@ class Session:
         except TreeError as error:
             self._warn(f"The source linked to {base_url} last time cannot be used: {error}")
 
-    def _open_history(self) -> None:
+    def _open_history(self, file: Path | None) -> None:
         try:
-            self._history = History()
+            self._history = History(file=file)
         except HistoryError as error:
             self._warn(f"Nothing is recorded: {error}")
 
@@ -201,15 +203,19 @@ class Session:
         *,
         on_event: Callable[[StreamEvent], None] | None = None,
         on_partial: Callable[[Exchange], None] | None = None,
+        on_begin: Callable[[str], None] | None = None,
+        notes: Mapping[str, Any] | None = None,
     ) -> SentExchange:
-        """Sends the request as prepared(); recorded before it goes out and when its answer is in.
+        """Sends the request as prepared(); recorded before it goes out, `notes` beside it, and when its answer is in.
 
-        A cancelled one is recorded with what had arrived, which `on_partial` gets. Raises SessionError, and
-        ClientOptionsError for unusable options.
+        `on_begin` gets its id. A cancelled one is recorded with what had arrived, which `on_partial` gets.
+        Raises SessionError, and ClientOptionsError for unusable options.
         """
         complete = self.prepared(request)
         client = await self._entered_client()
-        id_ = await asyncio.to_thread(self._begin, complete)
+        id_ = await asyncio.to_thread(self._begin, complete, notes)
+        if on_begin is not None:
+            on_begin(id_)
         partial: list[Exchange] = []
         try:
             exchange = await client.send(complete, on_event=on_event, on_partial=partial.append)
@@ -218,7 +224,14 @@ class Session:
                 self._finish(id_, unfinished)
                 if on_partial is not None:
                     on_partial(unfinished)
-        await asyncio.to_thread(self._finish, id_, exchange)
+        finishing = asyncio.ensure_future(asyncio.to_thread(self._finish, id_, exchange))
+        try:
+            await asyncio.shield(finishing)
+        except asyncio.CancelledError:
+            await finishing
+            if on_partial is not None:
+                on_partial(exchange)
+            raise
         return SentExchange(id=id_, exchange=exchange)
 
     async def fetch(self, request: Request) -> Exchange:
@@ -233,11 +246,17 @@ class Session:
             self._client = await Client(self._options).__aenter__()
         return self._client
 
-    def _begin(self, request: Request) -> str:
+    def recorded(self, id_: str) -> Exchange | None:
+        """An exchange that this session sent, from the disk; None where it cannot be had."""
+        found: list[Exchange | None] = []
+        self._record(lambda history: found.append(history.own(id_)))
+        return found[0] if found else None
+
+    def _begin(self, request: Request, notes: Mapping[str, Any] | None) -> str:
         """The exchange's name in the history; empty where nothing can be recorded: a warning tells."""
         clean = self.redacted(Exchange(request=request)).request
         found: list[str] = []
-        self._record(lambda history: found.append(history.begin(clean)))
+        self._record(lambda history: found.append(history.begin(clean, notes)))
         return found[0] if found else ""
 
     def _finish(self, id_: str, exchange: Exchange) -> None:

@@ -1,11 +1,16 @@
-"""Exchanges from a file, whatever it is: a HAR file, or llmdebug's own recording."""
+"""Exchanges from a file, whatever it is."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
-from llmdebug.formats.errors import FormatError, read_file
+from llmdebug.formats.curl import looks_like_curl, parse_curl
+from llmdebug.formats.errors import FormatError, decode_text, read_file
+from llmdebug.formats.exchanges import Exchanges, Loaded, Progress
 from llmdebug.formats.har import MAX_HAR_BYTES, entries_of
+from llmdebug.formats.http_file import parse_http_text
 from llmdebug.formats.jsonlines import (
     AnswerRecord,
     NoteRecord,
@@ -14,8 +19,67 @@ from llmdebug.formats.jsonlines import (
     decode_record,
     exchange_of,
 )
+from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.http.exchange import Exchange
 from llmdebug.jsontext.parse import JsonError, parse_json
+
+Format = Literal["har", "jsonl", "http", "curl"]
+_SUFFIXES: dict[str, Format] = {
+    ".har": "har",
+    ".http": "http",
+    ".rest": "http",
+    ".sh": "curl",
+    ".bash": "curl",
+    ".curl": "curl",
+}
+_HEAD = 1024 * 1024
+
+
+def open_exchanges(
+    path: str,
+    *,
+    format: Format | None = None,
+    base_url: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Exchanges:
+    """The exchanges of a file, or the requests where it holds no answers; read piece by piece where that can be.
+
+    `base_url` and `variables` fill in `.http` files. Raises FormatError.
+    """
+    known = format or format_of(path)
+    if known == "jsonl":
+        return RecordedLines(path, progress=progress)
+    data = read_file(path, MAX_HAR_BYTES)
+    if known == "har":
+        return Loaded(load_exchanges(path), path=path, format="har")
+    text = decode_text(data, path)
+    if known == "curl":
+        return Loaded([Exchange(request=parse_curl(text))], path=path, format="curl")
+    file = parse_http_text(text, path=path, folder=Path(path).parent, base_url=base_url, variables=variables)
+    requests = [Exchange(request=request) for request in file.requests()]
+    if not requests:
+        raise FormatError(path, "There is no request in it.")
+    return Loaded(requests, path=path, format="http", warnings=file.warnings)
+
+
+def format_of(path: str) -> Format:
+    """By its name, else by how it begins; a text that is nothing else counts as an .http file. Raises FormatError."""
+    known = _SUFFIXES.get(Path(path).suffix.lower())
+    if known is not None:
+        return known
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+            if is_recording(head) or (b"\n" not in head and is_recording(head + file.readline())):
+                return "jsonl"
+    except OSError as error:
+        raise FormatError(path, f"The file cannot be read: {error.strerror}.") from None
+    if not head.strip():
+        raise FormatError(path, "The file is empty.")
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        return "har"
+    return "curl" if looks_like_curl(head.decode("utf-8", "replace")) else "http"
 
 
 def load_exchanges(source: str | Path | bytes) -> list[Exchange]:

@@ -20,6 +20,8 @@ import msgspec
 from llmdebug.formats.errors import FormatError, decode_text, read_file
 
 _REFERENCE = re.compile(r"\{\{\s*(?:([A-Za-z_][\w.-]*)|\$([A-Za-z][\w.-]*)((?:[ \t]+[^\s{}]+)*+))\s*\}\}")
+_OF_A_STEP = re.compile(r"[\w-]+\.(?:request|response)\.(?:body|headers)\b")
+"""`{{login.response.headers.X-Id}}` stays for whoever steps through the file."""
 _MAX_EXPANDED = 16 * 1024 * 1024
 _MAX_NESTED = 50
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -61,7 +63,9 @@ class Variables:
         size = at = 0
         for match in _REFERENCE.finditer(text):
             here = line + text.count("\n", 0, match.start())
-            if match[1] is not None:
+            if match[1] is not None and _OF_A_STEP.match(match[1]):
+                value = match[0]
+            elif match[1] is not None:
                 value = self._value(match[1], here)
             else:
                 value = self._computed(match[2], match[3].split(), here)

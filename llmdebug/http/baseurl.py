@@ -32,6 +32,17 @@ def join(base: str, route: str) -> str:
     return f"{origin}/{joined}{slash}" + (f"?{queries}" if queries else "")
 
 
+def redirected(url: str, base_url: str) -> str:
+    """A URL's path and query behind another base; segments that both name stand once."""
+    base = base_url.rstrip("/")
+    if url.startswith((base + "/", base + "?")):
+        rest = url[len(base) :]
+    else:
+        _, _, rest = url.partition("://")[2].partition("/")
+        rest = "/" + rest
+    return join(base_url, rest)
+
+
 def split(url: str, base: str | None = None) -> tuple[str, str]:
     """A URL as its base and the route path behind it, without query.
 

@@ -75,14 +75,24 @@ _head_decoder = msgspec.json.Decoder(_Head)
 class History:
     """One history file. Opening raises HistoryError where none can be kept."""
 
-    def __init__(self, folder: Path | None = None, *, known_secrets: Mapping[str, str] | None = None) -> None:
-        """`known_secrets` are secrets that have a name already, as `{"OPENAI_API_KEY": "sk-…"}`."""
-        where = state_folder() if folder is None else created(folder)
-        self.path = where / FILE_NAME
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        file: Path | None = None,
+        known_secrets: Mapping[str, str] | None = None,
+    ) -> None:
+        """In the user's state folder, in `folder`, or in the very `file`.
+
+        `known_secrets` are secrets that have a name already, as `{"OPENAI_API_KEY": "sk-…"}`.
+        """
+        self.path = file if file is not None else (created(folder) if folder else state_folder()) / FILE_NAME
         self.damaged: tuple[int, ...] = ()
         """Byte offsets of the lines that the last read passed over."""
         self._secrets: dict[str, str] = dict(known_secrets or {})
         self._written: dict[str, WrittenRequest] = {}
+        self._entries: dict[str, Entry] = {}
+        """Of what this object recorded."""
         self._lock = threading.Lock()
         """Between threads; the lock on the file holds between processes only."""
         self._number = self._open()
@@ -103,14 +113,20 @@ class History:
         """The secrets that were taken out of what this object recorded, by name; never on disk."""
         return dict(self._secrets)
 
-    def begin(self, request: Request) -> str:
-        """Records a request that is about to be sent; gives the exchange's id. Raises HistoryError."""
+    def begin(self, request: Request, notes: Mapping[str, Any] | None = None) -> str:
+        """Records a request that is about to be sent, and notes beside it; gives the exchange's id.
+
+        Raises HistoryError.
+        """
         clean, found = redact(request, self._secrets)
         self._secrets.update(found)
         written = written_request(clean)
         exchange_id = uuid.uuid4().hex
-        self._append(RequestRecord(id=exchange_id, at=time.time(), request=written))
+        now = time.time()
+        beside = [NoteRecord(id=exchange_id, name=name, at=now, value=value) for name, value in (notes or {}).items()]
+        offset = self._append(RequestRecord(id=exchange_id, at=now, request=written), *beside)
         self._written[exchange_id] = written
+        self._entries[exchange_id] = Entry(id=exchange_id, request=offset)
         return exchange_id
 
     def finish(self, exchange_id: str, exchange: Exchange) -> None:
@@ -118,7 +134,9 @@ class History:
         clean, found = redact_exchange(exchange, self._secrets)
         self._secrets.update(found)
         written = self._written.pop(exchange_id, None) or self._find(exchange_id)
-        self._append(answer_record(exchange_id, clean, written))
+        offset = self._append(answer_record(exchange_id, clean, written))
+        if exchange_id in self._entries:
+            self._entries[exchange_id].answer = offset
 
     def record(self, exchange: Exchange) -> str:
         """Records an exchange that is over; gives its id. Raises HistoryError."""
@@ -159,6 +177,11 @@ class History:
         entry = next((entry for entry in self.index() if entry.id == exchange_id), None)
         return None if entry is None else self.read(entry)
 
+    def own(self, exchange_id: str) -> Exchange | None:
+        """An exchange that this object recorded, found without reading the file through. Raises HistoryError."""
+        entry = self._entries.get(exchange_id)
+        return None if entry is None else self.read(entry).exchange
+
     def __iter__(self) -> Iterator[Recorded]:
         """Every exchange, oldest first, one in memory at a time."""
         entries = self.index()
@@ -179,22 +202,26 @@ class History:
             sync_folder(self.path.parent)
         return number
 
-    def _append(self, record: Record) -> None:
+    def _append(self, *records: Record) -> int:
+        """All at once; gives the byte offset of the first."""
         try:
-            line = encode_record(record)
+            lines = b"".join(encode_record(record) for record in records)
         except RecordError as error:
             raise HistoryError(f"This cannot be kept in the history: {error}.") from error
         with self._lock:
-            self._append_line(line)
+            return self._append_lines(lines)
 
-    def _append_line(self, line: bytes) -> None:
+    def _append_lines(self, lines: bytes) -> int:
         if self._number == -1:
             raise HistoryError(f"The history {self.path} is closed.")
         try:
             fcntl.flock(self._number, fcntl.LOCK_EX)
             try:
-                _write_all(self._number, b"\n" + line if self._is_torn() else line)
+                torn = self._is_torn()
+                offset = os.fstat(self._number).st_size + torn
+                _write_all(self._number, b"\n" + lines if torn else lines)
                 os.fsync(self._number)
+                return offset
             finally:
                 fcntl.flock(self._number, fcntl.LOCK_UN)
         except OSError as error:

@@ -1,0 +1,179 @@
+"""What `replay` does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from llmdebug.cli.connection import Connection, named_values
+from llmdebug.cli.exit_codes import ExitCode
+from llmdebug.cli.guard import CommandError
+from llmdebug.cli.progress import progress_line
+from llmdebug.cli.replay_report import JsonReport, ReplayReport, TextReport
+from llmdebug.cli.talk import say, tell
+from llmdebug.debugger.aim import Aim
+from llmdebug.debugger.attempts import Attempt
+from llmdebug.debugger.condition import Condition, parse_condition
+from llmdebug.debugger.facts import facts_of
+from llmdebug.debugger.resume import file_key, last_run, take_up
+from llmdebug.debugger.stepper import ASK_ABOVE, Pace, Stepper, Stop
+from llmdebug.formats.exchanges import Exchanges
+from llmdebug.formats.lines_index import RecordedLines
+from llmdebug.formats.loading import Format, open_exchanges
+from llmdebug.http.credentials import default_base_url
+from llmdebug.recording.folder import state_folder
+from llmdebug.recording.history import FILE_NAME
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True):
+    """One field for each option that is the replay's own."""
+
+    file: str
+    format: Format | None
+    model: str
+    until: tuple[str, ...]
+    fail_on: str | None
+    first: int
+    to: int | None
+    record: Path | None
+    resume: bool
+    pace: Pace
+    agreed: bool
+    diagnose: bool
+    as_json: bool
+
+
+def replay(wanted: Replay, connection: Connection) -> int:
+    until = [parse_condition(source) for source in wanted.until]
+    fail_on = None if wanted.fail_on is None else parse_condition(wanted.fail_on)
+    exchanges = _opened(wanted, connection)
+    for warning in exchanges.warnings:
+        say(warning)
+    if connection.insecure:
+        say("WARNING: --insecure: no certificate is checked, anybody on the way can read and change this.")
+    if wanted.first > len(exchanges):
+        raise CommandError(f"{wanted.file} holds {len(exchanges):,} requests: there is no step {wanted.first:,}.")
+    return asyncio.run(_replay(wanted, connection, exchanges, until, fail_on))
+
+
+def _opened(wanted: Replay, connection: Connection) -> Exchanges:
+    base = connection.base_url or default_base_url(os.environ)
+    variables = {"base_url": base} if base else {}
+    with progress_line() as progress:
+        return open_exchanges(
+            wanted.file,
+            format=wanted.format,
+            base_url=base,
+            variables={**variables, **named_values(connection.variables)},
+            progress=lambda done, of: progress(f"reading {wanted.file}", done, of),
+        )
+
+
+async def _replay(
+    wanted: Replay,
+    connection: Connection,
+    exchanges: Exchanges,
+    until: list[Condition],
+    fail_on: Condition | None,
+) -> int:
+    async with connection.session(exchanges.exchange(0).request, record_in=wanted.record) as session:
+        if wanted.record is not None and not session.records:
+            raise CommandError(session.warnings[-1])
+        with progress_line() as progress:
+            await session.link_given(progress=progress)
+        stepper = Stepper(
+            session,
+            exchanges,
+            aim=Aim(base_url=connection.base_url or "", model=wanted.model),
+            pace=wanted.pace,
+            diagnose=(wanted.diagnose and bool(session.trees.trees)) or (fail_on is not None and fail_on.of_diagnosis),
+            file=file_key(wanted.file),
+        )
+        stepper.breakpoints = until
+        _take_place(stepper, wanted)
+        run = _Run(stepper, fail_on, JsonReport() if wanted.as_json else TextReport(len(exchanges)))
+        stop = await run.until_it_stops(wanted)
+        run.report.end(stepper, stop)
+        for warning in session.warnings:
+            say(warning)
+        return run.exit_code(stop)
+
+
+def _take_place(stepper: Stepper, wanted: Replay) -> None:
+    """The step to begin with: the one asked for, or where the last replay stood."""
+    stepper.go_to(wanted.first - 1)
+    if not wanted.resume:
+        return
+    file = wanted.record or state_folder() / FILE_NAME
+    if not file.exists() or not file.stat().st_size:
+        tell(f"{file} holds nothing yet: beginning at step {stepper.at + 1:,}.")
+        return
+    recorded = RecordedLines(file)
+    run = last_run(recorded, stepper.file)
+    if run is None:
+        tell(f"{file} holds no replay of {wanted.file}: beginning at step {stepper.at + 1:,}.")
+        return
+    take_up(stepper, recorded, run)
+    done = f"{len(run.answered):,} of {len(stepper.exchanges):,} were answered"
+    tell(f"{done}; " + ("nothing is left to send." if stepper.done else f"going on with step {stepper.at + 1:,}."))
+
+
+class _Run:
+    """A replay on its way."""
+
+    def __init__(self, stepper: Stepper, fail_on: Condition | None, report: ReplayReport) -> None:
+        self._stepper = stepper
+        self._fail_on = fail_on
+        self._failed = False
+        self.report = report
+
+    async def until_it_stops(self, wanted: Replay) -> Stop:
+        stepper = self._stepper
+        count = stepper.left(wanted.to)
+        if count > ASK_ABOVE and not wanted.agreed:
+            _ask(count, stepper)
+        with progress_line() as progress:
+            size = len(stepper.exchanges)
+
+            def tell_attempt(attempt: Attempt) -> None:
+                self._attempt(attempt)
+                if wanted.as_json or not sys.stdout.isatty():
+                    progress("replay", attempt.step + 1, size)
+
+            return await stepper.go_on(to=wanted.to, agreed=True, on_attempt=tell_attempt)
+
+    def _attempt(self, attempt: Attempt) -> None:
+        stepper = self._stepper
+        recorded = stepper.exchanges.exchange(attempt.step)
+        if self._fail_on is not None and not self._failed:
+            now = stepper.attempts.exchange(attempt.step)
+            facts = None if now is None else facts_of(now, recorded=recorded, diagnosis=attempt.judged)
+            self._failed = facts is not None and self._fail_on(facts)
+        self.report.attempt(attempt, stepper.exchanges.row(attempt.step))
+
+    def exit_code(self, stop: Stop) -> ExitCode:
+        """A breakpoint first, for somebody waits there; then what went worst."""
+        if stop.why in ("breakpoint", "stream"):
+            return ExitCode.BREAKPOINT
+        outcomes = {attempt.outcome for attempt in self._stepper.attempts}
+        if "no_answer" in outcomes:
+            return ExitCode.NO_ANSWER
+        if self._fail_on is not None:
+            return ExitCode.FAILED if self._failed else ExitCode.OK
+        return ExitCode.REFUSED if "refused" in outcomes else ExitCode.OK
+
+
+def _ask(count: int, stepper: Stepper) -> None:
+    """Raises CommandError unless the user agrees."""
+    where = stepper.request(stepper.at).url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    question = f"{count:,} requests would be sent to {where}"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise CommandError(f"{question}: give --yes, or fewer with --from and --to.")
+    sys.stderr.write(f"{question}. Send them? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CommandError("Nothing was sent.")

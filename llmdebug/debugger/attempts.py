@@ -1,0 +1,86 @@
+"""What came of the steps of a replay: a few facts of each, the last exchanges in memory, the others on disk."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from llmdebug.debugger.facts import Judged
+from llmdebug.debugger.outcome import Outcome
+from llmdebug.formats.exchanges import Row
+from llmdebug.http.exchange import Exchange
+
+KEPT = 64
+"""Exchanges that stay in memory."""
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that was sent."""
+
+    step: int
+    """From 0."""
+    id: str
+    """The exchange's name in the recording; empty where it is in none."""
+    row: Row
+    outcome: Outcome
+    changed: bool
+    """Whether it ended otherwise than the recorded one."""
+    edited: bool = False
+    judged: Judged | None = None
+    """Of the diagnosis, where there is one."""
+    told: str = ""
+    """What a refusal says, or why no answer came: one line."""
+
+
+class Attempts:
+    """By step, the latest last."""
+
+    def __init__(self, read: Callable[[str], Exchange | None]) -> None:
+        """`read` gets an exchange by its name in the recording."""
+        self._read = read
+        self._by_step: dict[int, list[Attempt]] = {}
+        self._kept: OrderedDict[tuple[int, int], Exchange] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._by_step)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        """The last of each step, by step."""
+        return (self._by_step[step][-1] for step in sorted(self._by_step))
+
+    def add(self, attempt: Attempt, exchange: Exchange | None = None) -> None:
+        """An exchange that the recording does not have stays in memory for good."""
+        listed = self._by_step.setdefault(attempt.step, [])
+        listed.append(attempt)
+        if exchange is None:
+            return
+        self._kept[attempt.step, len(listed) - 1] = exchange
+        if len(self._kept) > KEPT:
+            oldest = next((key for key in self._kept if self._by_step[key[0]][key[1]].id), None)
+            if oldest is not None:
+                del self._kept[oldest]
+
+    def last(self, step: int) -> Attempt | None:
+        listed = self._by_step.get(step)
+        return listed[-1] if listed else None
+
+    def of(self, step: int) -> tuple[Attempt, ...]:
+        """All of a step, in order: an edited one stands beside that before it."""
+        return tuple(self._by_step.get(step, ()))
+
+    def exchange(self, step: int, number: int = -1) -> Exchange | None:
+        """The last exchange of a step, or another one by its number."""
+        listed = self._by_step.get(step, [])
+        if not listed:
+            return None
+        place = number % len(listed)
+        kept = self._kept.get((step, place))
+        if kept is not None or not listed[place].id:
+            return kept
+        return self._read(listed[place].id)
+
+    def clear(self) -> None:
+        self._by_step.clear()
+        self._kept.clear()

@@ -1,0 +1,326 @@
+"""Conditions: one small language for breakpoints, for filtering a list and for searching the history.
+
+    status >= 400 and path ~ "/completions"      latency > 2s or ttft > 500ms
+    kind == missing_field                        site ~ "protocol.py"
+    changed(/choices/0/finish_reason)            not (outcome == answered)
+
+A text is compared with `==`, `!=`, or with `~` and `!~` against a regular expression that may match anywhere.
+A fact that is not there (the status where no answer came) fails every test but `!=` and `!~`.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from llmdebug.jsontext import pointer as pointers
+
+Number = Literal["status", "latency", "ttft", "size", "events"]
+Text = Literal["method", "url", "path", "name", "request", "body", "event", "kind", "site", "outcome", "failure"]
+
+NUMBERS: dict[str, str] = {
+    "status": "the answer's status",
+    "latency": "from sending to the answer's last byte: 2s, 500ms",
+    "ttft": "from sending to the first byte of the answer",
+    "size": "bytes of the answer's body",
+    "events": "events of a stream so far",
+}
+TEXTS: dict[str, str] = {
+    "method": "the request's method",
+    "url": "the request's URL",
+    "path": "its path, without the query",
+    "name": "what its file calls it",
+    "request": "the request's body",
+    "body": "the answer's body",
+    "event": "the data of a stream's last event",
+    "kind": "of the diagnosis: missing_field, wrong_type, …",
+    "site": "file:line of the server's source that refused",
+    "outcome": "answered, refused or no_answer",
+    "failure": "why no answer came: refused, dns, tls, …",
+}
+CHANGED = "changed"
+_OF_THE_REQUEST = frozenset({"method", "url", "path", "name", "request"})
+_OF_A_DIAGNOSIS = frozenset({"kind", "site"})
+_OF_A_STREAM = frozenset({"event", "events"})
+_MAX_DEPTH = 50
+_MAX_PATTERN = 1_000
+MATCH_SECONDS = 2.0
+"""A regular expression that takes longer on one text counts as not matching."""
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+          |(?P<operator>==|!=|>=|<=|!~|=~|&&|\|\||[=<>~!(),])
+          |(?P<number>\d+(?:\.\d+)?(?:ms|s|m|h|kB|KB|MB)?(?![\w.]))
+          |(?P<pointer>/[^\s,()]*)
+          |(?P<word>[A-Za-z_][\w.:-]*))""",
+    re.VERBOSE,
+)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "kB": 1e3, "KB": 1e3, "MB": 1e6}
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_SAME_OPERATOR = {"=": "==", "=~": "~", "&&": "and", "||": "or", "!": "not"}
+
+
+class ConditionError(ValueError):
+    """A condition cannot be read; its text names the position, from 1, and what was expected there."""
+
+    def __init__(self, source: str, offset: int, expected: str) -> None:
+        self.source = source
+        self.offset = offset
+        self.expected = expected
+        super().__init__(f"column {offset + 1} of {source!r}: {expected}")
+
+    @property
+    def pointed(self) -> str:
+        """The condition with a mark below the place, for reading."""
+        return f"{self.source}\n{' ' * self.offset}^ {self.expected}"
+
+
+class Facts(Protocol):
+    """What conditions ask of an exchange. Whatever costs is found only when asked for."""
+
+    def number(self, name: Number) -> float | None: ...
+
+    def text(self, name: Text) -> str | None: ...
+
+    def sites(self) -> tuple[str, ...]:
+        """`file:line` of each site of the diagnosis, best first."""
+
+    def changed(self, at: tuple[str, ...]) -> bool:
+        """Against the recording: the status and the outcome; or the values at these pointers into the body."""
+
+
+Test = Callable[[Facts], bool]
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition that was read."""
+
+    source: str
+    test: Test
+    words: frozenset[str]
+    """The facts it asks for."""
+    plain: str | None = None
+    """Where it is nothing but `body ~` or `request ~` a plain text: that text, for a quick search."""
+
+    def __call__(self, facts: Facts) -> bool:
+        return self.test(facts)
+
+    @property
+    def of_request(self) -> bool:
+        """Whether it can be decided before the request is sent."""
+        return self.words <= _OF_THE_REQUEST
+
+    @property
+    def of_diagnosis(self) -> bool:
+        return bool(self.words & _OF_A_DIAGNOSIS)
+
+    @property
+    def of_stream(self) -> bool:
+        """Whether it is asked again for each event of a stream."""
+        return bool(self.words & _OF_A_STREAM)
+
+
+def parse_condition(source: str) -> Condition:
+    """Raises ConditionError."""
+    parser = _Parser(source)
+    test = parser.either(0)
+    parser.end()
+    plain = parser.plain if parser.tests == 1 else None
+    return Condition(source=source.strip(), test=test, words=frozenset(parser.words), plain=plain)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    offset: int
+
+
+class _Parser:
+    """Recursive descent; `words` and `plain` are gathered on the way."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._tokens = list(_tokens(source))
+        self._at = 0
+        self.words: set[str] = set()
+        self.tests = 0
+        self.plain: str | None = None
+
+    def either(self, depth: int) -> Test:
+        tests = [self.both(depth)]
+        while self._taken("or"):
+            tests.append(self.both(depth))
+        return tests[0] if len(tests) == 1 else lambda facts: any(test(facts) for test in tests)
+
+    def both(self, depth: int) -> Test:
+        tests = [self.negated(depth)]
+        while self._taken("and"):
+            tests.append(self.negated(depth))
+        return tests[0] if len(tests) == 1 else lambda facts: all(test(facts) for test in tests)
+
+    def negated(self, depth: int) -> Test:
+        if depth > _MAX_DEPTH:
+            raise self._error("fewer parentheses: this is nested too deeply")
+        if self._taken("not"):
+            self.tests += 1
+            inner = self.negated(depth + 1)
+            return lambda facts: not inner(facts)
+        if self._taken("("):
+            inner = self.either(depth + 1)
+            if not self._taken(")"):
+                raise self._error("and, or, or the closing )")
+            return inner
+        return self._one()
+
+    def end(self) -> None:
+        if self._at < len(self._tokens) - 1:
+            raise self._error("and, or, or the end")
+
+    def _one(self) -> Test:
+        token = self._next
+        name = token.text if token.kind == "word" else ""
+        if name not in NUMBERS and name not in TEXTS and name != CHANGED:
+            raise self._error(f"a fact: {', '.join((*NUMBERS, *TEXTS, CHANGED))}")
+        self._at += 1
+        self.tests += 1
+        self.words.add(name)
+        if name == CHANGED:
+            return self._changed()
+        return self._number(name) if name in NUMBERS else self._text(name)
+
+    def _changed(self) -> Test:
+        found: list[str] = []
+        if self._taken("("):
+            while not found or self._taken(","):
+                found.append(self._pointer())
+            if not self._taken(")"):
+                raise self._error("a comma, or the closing )")
+        at = tuple(found)
+        return lambda facts: facts.changed(at)
+
+    def _pointer(self) -> str:
+        token = self._next
+        text = _unquoted(token) if token.kind == "string" else token.text
+        if token.kind not in ("pointer", "string"):
+            raise self._error("a JSON Pointer into the answer's body, as /choices/0/text")
+        try:
+            pointers.parse(text)
+        except pointers.PointerError as error:
+            raise self._error(str(error)) from None
+        self._at += 1
+        return text
+
+    def _number(self, name: str) -> Test:
+        compare = _COMPARE.get(self._operator())
+        if compare is None:
+            raise self._error(f"one of {' '.join(_COMPARE)}: {name} is a number")
+        self._at += 1
+        token = self._next
+        if token.kind != "number":
+            raise self._error("a time, as 2s or 500ms" if name in ("latency", "ttft") else "a number")
+        self._at += 1
+        digits = token.text.rstrip("abcdefghijklmnopqrstuvwxyzKBM")
+        wanted = float(digits) * _UNITS.get(token.text[len(digits) :], 1.0)
+        negative = compare is operator.ne
+        return lambda facts: _compared(facts.number(name), compare, wanted, negative)  # type: ignore[arg-type]
+
+    def _text(self, name: str) -> Test:
+        sign = self._operator()
+        if sign not in ("==", "!=", "~", "!~"):
+            raise self._error(f"one of == != ~ !~: {name} is a text")
+        self._at += 1
+        token = self._next
+        if token.kind not in ("string", "word", "number", "pointer"):
+            raise self._error('a text in quotes, as "…"')
+        wanted = _unquoted(token) if token.kind == "string" else token.text
+        holds = self._pattern(wanted) if sign in ("~", "!~") else lambda text: text == wanted
+        self._at += 1
+        if sign == "~" and name in ("body", "request") and not re.search(r"[\\^$.|?*+()\[\]{}]", wanted):
+            self.plain = wanted
+        positive = _site_test(holds) if name == "site" else _text_test(name, holds)
+        return positive if sign in ("==", "~") else lambda facts: not positive(facts)
+
+    def _pattern(self, wanted: str) -> Callable[[str], bool]:
+        import regex
+
+        if len(wanted) > _MAX_PATTERN:
+            raise self._error(f"a regular expression of at most {_MAX_PATTERN:,} characters")
+        try:
+            compiled = regex.compile(wanted)
+        except (regex.error, RecursionError, OverflowError) as error:
+            raise self._error(f"a regular expression ({error})") from None
+
+        def holds(text: str) -> bool:
+            try:
+                return compiled.search(text, timeout=MATCH_SECONDS) is not None
+            except TimeoutError:
+                return False
+
+        return holds
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _operator(self) -> str:
+        token = self._next
+        return _SAME_OPERATOR.get(token.text, token.text) if token.kind == "operator" else ""
+
+    def _taken(self, wanted: str) -> bool:
+        token = self._next
+        text = _SAME_OPERATOR.get(token.text, token.text) if token.kind == "operator" else token.text
+        if token.kind not in ("word", "operator") or text != wanted:
+            return False
+        self._at += 1
+        return True
+
+    def _error(self, expected: str) -> ConditionError:
+        return ConditionError(self._source, self._next.offset, f"expected {expected}")
+
+
+def _tokens(source: str) -> Iterator[_Token]:
+    at = 0
+    end = len(source.rstrip())
+    while at < end:
+        match = _TOKEN.match(source, at)
+        if match is None or match.lastgroup is None:
+            at += len(source[at:]) - len(source[at:].lstrip())
+            told = "the closing quote" if source[at] in "\"'" else "no such sign"
+            raise ConditionError(source, at, f"expected {told}" if "quote" in told else f"{source[at]!r} means nothing")
+        yield _Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup))
+        at = match.end()
+    yield _Token("end", "", end)
+
+
+def _unquoted(token: _Token) -> str:
+    """Only the quote and the backslash before it are written with a backslash: patterns keep theirs."""
+    quote = token.text[0]
+    return token.text[1:-1].replace("\\" + quote, quote)
+
+
+def _compared(value: float | None, compare: Callable[[float, float], bool], wanted: float, negative: bool) -> bool:
+    return negative if value is None else compare(value, wanted)
+
+
+def _text_test(name: str, holds: Callable[[str], bool]) -> Test:
+    def test(facts: Facts) -> bool:
+        text = facts.text(name)  # type: ignore[arg-type]
+        return text is not None and holds(text)
+
+    return test
+
+
+def _site_test(holds: Callable[[str], bool]) -> Test:
+    """A diagnosis may name several sites: one that fits is enough."""
+    return lambda facts: any(holds(site) for site in facts.sites())

@@ -1,0 +1,143 @@
+"""The facts that conditions ask for: of an exchange, and of a row in a list whose bodies are not read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from llmdebug.debugger.changes import changed
+from llmdebug.debugger.condition import Number, Text
+from llmdebug.debugger.outcome import outcome
+from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.formats.exchanges import Row, row_of
+from llmdebug.http.exchange import Exchange, StreamEvent
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What conditions ask of a diagnosis."""
+
+    kind: str = ""
+    sites: tuple[str, ...] = ()
+    """`file:line`, best first."""
+
+
+def judged(diagnosis: Diagnosis) -> Judged:
+    return Judged(diagnosis.kind, tuple(f"{site.file}:{site.line}" for site in diagnosis.sites))
+
+
+def judged_note(value: Any) -> Judged | None:
+    """As judged(), of a diagnosis that was kept beside an exchange; None for anything else."""
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        return None
+    listed = value.get("sites")
+    sites = [site for site in listed if isinstance(site, dict)] if isinstance(listed, list) else []
+    return Judged(value["kind"], tuple(f"{site.get('file')}:{site.get('line')}" for site in sites))
+
+
+class RowFacts:
+    """Facts of an exchange. The row tells most; the exchange is read when a body is asked for."""
+
+    def __init__(
+        self,
+        row: Row,
+        exchange: Callable[[], Exchange],
+        *,
+        recorded: Callable[[], Exchange] | None = None,
+        diagnosed: Callable[[], Judged | None] | None = None,
+        event: StreamEvent | None = None,
+        events: int | None = None,
+    ) -> None:
+        self._row = row
+        self._read = exchange
+        self._recorded = recorded
+        self._diagnosed = diagnosed
+        self._event = event
+        self._events = events
+        self._exchange: Exchange | None = None
+
+    def number(self, name: Number) -> float | None:
+        row = self._row
+        if name == "status":
+            return row.status
+        if name == "latency":
+            return row.latency
+        if name == "ttft":
+            return row.ttft
+        response = self.exchange.response
+        if name == "events":
+            return self._events if self._events is not None else len(response.events) if response is not None else None
+        return None if response is None else len(response.body)
+
+    def text(self, name: Text) -> str | None:
+        row = self._row
+        if name == "method":
+            return row.method
+        if name == "url":
+            return row.url
+        if name == "name":
+            return row.name
+        if name == "path":
+            return _path(row.url)
+        if name == "failure":
+            return row.failure or None
+        if name in ("kind", "site"):
+            return self._judged().kind or None
+        return self._of_bodies(name)
+
+    def _of_bodies(self, name: Text) -> str | None:
+        response = self.exchange.response
+        if name == "request":
+            return self.exchange.request.body.decode("utf-8", "replace")
+        if name == "outcome":
+            known = response is not None or self.exchange.failure is not None
+            return outcome(self.exchange) if known else None
+        if name == "event":
+            events = response.events if response is not None else ()
+            last = self._event or (events[-1] if events else None)
+            return None if last is None else last.data
+        return None if response is None else response.body.decode("utf-8", "replace")
+
+    def sites(self) -> tuple[str, ...]:
+        return self._judged().sites
+
+    def changed(self, at: tuple[str, ...]) -> bool:
+        return self._recorded is not None and changed(self._recorded(), self.exchange, at)
+
+    @property
+    def exchange(self) -> Exchange:
+        if self._exchange is None:
+            self._exchange = self._read()
+        return self._exchange
+
+    def _judged(self) -> Judged:
+        found = self._diagnosed() if self._diagnosed is not None else None
+        return found or Judged()
+
+
+def facts_of(
+    exchange: Exchange,
+    *,
+    recorded: Exchange | None = None,
+    diagnosis: Judged | None = None,
+    event: StreamEvent | None = None,
+    events: int | None = None,
+) -> RowFacts:
+    """Facts of an exchange that is in memory."""
+    return RowFacts(
+        row_of(exchange),
+        lambda: exchange,
+        recorded=None if recorded is None else lambda: recorded,
+        diagnosed=lambda: diagnosis,
+        event=event,
+        events=events,
+    )
+
+
+def _path(url: str) -> str:
+    try:
+        return urlsplit(url).path or "/"
+    except ValueError:
+        return url

@@ -1,0 +1,356 @@
+"""The stepper: recorded requests sent one after the other, as a debugger steps through code.
+
+Breakpoints are conditions. One that asks only for facts of the request stops before it is sent, one that
+asks for the answer stops behind it, and one that asks for the events of a stream stops inside: the
+connection is closed and what had arrived is kept. A mark on a step stops before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from asyncio import sleep
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from llmdebug.debugger.aim import Aim, aimed
+from llmdebug.debugger.answervariables import VariableError, filled
+from llmdebug.debugger.attempts import Attempt, Attempts
+from llmdebug.debugger.changes import changed
+from llmdebug.debugger.condition import Condition
+from llmdebug.debugger.facts import Judged, facts_of, judged
+from llmdebug.debugger.outcome import outcome
+from llmdebug.debugger.session import SentExchange, Session
+from llmdebug.diagnosis.complaint import read_answer
+from llmdebug.formats.exchanges import Exchanges, row_of
+from llmdebug.http.exchange import Exchange, Failure, Request, StreamEvent
+
+ASK_ABOVE = 100
+"""More requests than this go out only when somebody has agreed."""
+NOTE = "replay"
+"""The note beside an exchange that tells which step of which run it was."""
+
+Why = Literal["step", "here", "breakpoint", "stream", "unreachable", "end"]
+Pace = Literal["none", "recorded"]
+
+_NO_SERVER = frozenset({"dns", "refused", "unreachable", "tls", "proxy", "connect_timeout"})
+"""Failures after which the next request would not arrive either."""
+_MAX_TOLD = 200
+
+
+class ConsentNeeded(Exception):
+    """So many requests go out only when the user has agreed."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count:,} requests would be sent.")
+        self.count = count
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the stepper stands, and where."""
+
+    why: Why
+    at: int
+    """The step that is sent next; the number of steps where all are done."""
+    condition: str = ""
+    """The breakpoint that was met."""
+
+
+class RunNote(msgspec.Struct, frozen=True, kw_only=True):
+    """Beside each exchange of a replay: from it a replay is taken up again."""
+
+    run: str
+    file: str
+    step: int
+    of: int
+    edited: bool = False
+
+
+OnAttempt = Callable[[Attempt], None]
+OnEvent = Callable[[StreamEvent], None]
+
+
+class Stepper:
+    """Drives one replay. `at` is the step that is sent next; steps count from 0."""
+
+    def __init__(
+        self,
+        session: Session,
+        exchanges: Exchanges,
+        *,
+        aim: Aim | None = None,
+        pace: Pace = "none",
+        diagnose: bool = False,
+        file: str = "",
+    ) -> None:
+        """`diagnose` traces each refusal; else only where a breakpoint asks for it. `file` names the run."""
+        self.session = session
+        self.exchanges = exchanges
+        self.aim = aim or Aim()
+        self.pace: Pace = pace
+        self.diagnose = diagnose
+        self.file = file
+        self.run = uuid.uuid4().hex
+        self.at = 0
+        self.breakpoints: list[Condition] = []
+        self.marks: set[int] = set()
+        self.skipped: set[int] = set()
+        self.edits: dict[int, Request] = {}
+        self.attempts = Attempts(session.recorded)
+        self._stood_before: int | None = None
+        """The step before which it stopped: going on passes it."""
+        self._started: float | None = None
+        self._names: dict[str, int] | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.exchanges)
+
+    def request(self, step: int) -> Request:
+        """As it would be sent, but for variables: the edited one, or the recorded one aimed. Raises FormatError."""
+        return self.edits.get(step) or aimed(self.exchanges.exchange(step).request, self.aim)
+
+    def restart(self) -> None:
+        """From the first step, as a new run; breakpoints, marks and edits stay, and what was sent is recorded."""
+        self.at = 0
+        self.run = uuid.uuid4().hex
+        self.skipped.clear()
+        self.attempts.clear()
+        self._stood_before = self._started = None
+
+    def skip(self) -> None:
+        if not self.done:
+            self.skipped.add(self.at)
+            self.at += 1
+
+    def go_to(self, step: int) -> None:
+        """Makes this step the next; those between are neither sent nor skipped."""
+        self.at = max(0, min(step, len(self.exchanges)))
+
+    def left(self, to: int | None = None) -> int:
+        """How many requests would go out up to a step, or to the end."""
+        return max((len(self.exchanges) if to is None else to) - self.at, 0)
+
+    async def step(self, *, on_event: OnEvent | None = None) -> Stop:
+        """Sends the next request."""
+        if self.done:
+            return Stop(why="end", at=self.at)
+        return await self._sent(on_event) or Stop(why="step", at=self.at)
+
+    async def go_on(
+        self,
+        *,
+        to: int | None = None,
+        agreed: bool = False,
+        on_attempt: OnAttempt | None = None,
+        on_event: OnEvent | None = None,
+    ) -> Stop:
+        """Sends until a breakpoint, a mark, the step `to`, or the end. Raises ConsentNeeded before anything goes out.
+
+        When the task is cancelled, what had arrived is kept, and the next step is the one behind it.
+        """
+        if not agreed and self.left(to) > ASK_ABOVE:
+            raise ConsentNeeded(self.left(to))
+        while not self.done and self.at != to:
+            met = self._before()
+            if met is not None:
+                return met
+            step = self.at
+            stop = await self._sent(on_event)
+            attempt = self.attempts.last(step)
+            if on_attempt is not None and attempt is not None:
+                on_attempt(attempt)
+            if stop is not None:
+                return stop
+        return Stop(why="end" if self.done else "here", at=self.at)
+
+    async def resend(self, step: int, request: Request | None = None, *, on_event: OnEvent | None = None) -> Attempt:
+        """Sends a step again, edited if a request is given; the next step stays the same one."""
+        if request is not None:
+            self.edits[step] = request
+        await self._attempt(step, on_event)
+        return self._last(step)
+
+    def _last(self, step: int) -> Attempt:
+        attempt = self.attempts.last(step)
+        if attempt is None:
+            raise LookupError(f"step {step} was not sent")
+        return attempt
+
+    def _before(self) -> Stop | None:
+        """The stop before the next step, unless it is just there that it stands."""
+        if self._stood_before == self.at:
+            return None
+        condition = "" if self.at in self.marks else None
+        asked = [one for one in self.breakpoints if one.of_request]
+        if condition is None and asked:
+            facts = facts_of(Exchange(request=self.request(self.at)))
+            condition = next((one.source for one in asked if one(facts)), None)
+        if condition is None:
+            return None
+        self._stood_before = self.at
+        return Stop(why="breakpoint", at=self.at, condition=condition)
+
+    async def _sent(self, on_event: OnEvent | None) -> Stop | None:
+        """Sends the next step and goes one on; the stop that its answer brings, if any."""
+        step = self.at
+        await self._wait_for_pace(step)
+        try:
+            inside = await self._attempt(step, on_event)
+        finally:
+            if self.attempts.last(step) is not None:
+                self.at = step + 1
+        attempt = self._last(step)
+        if attempt.row.failure in _NO_SERVER:
+            self.at = step
+            return Stop(why="unreachable", at=step)
+        if inside is not None:
+            return Stop(why="stream", at=self.at, condition=inside.source)
+        met = self._met(step, attempt)
+        return None if met is None else Stop(why="breakpoint", at=self.at, condition=met.source)
+
+    async def _wait_for_pace(self, step: int) -> None:
+        now = time.monotonic()
+        if self.pace == "recorded" and self._started is not None and step > 0:
+            before, here = (self.exchanges.row(number).started_at for number in (step - 1, step))
+            apart = 0.0 if before is None or here is None else here - before
+            await sleep(max(self._started + apart - now, 0.0))
+        self._started = time.monotonic()
+
+    async def _attempt(self, step: int, on_event: OnEvent | None) -> Condition | None:
+        """Sends a step; the breakpoint that it stopped at inside its stream, if any."""
+        try:
+            request = filled(self.request(step), self._answer_of)
+        except VariableError as error:
+            failure = Failure(kind="bad_request", message=str(error))
+            unsent = Exchange(request=self.request(step), failure=failure)
+            await self._keep(step, SentExchange(id="", exchange=unsent))
+            return None
+        sending = _Sending(self, step, request, on_event)
+        try:
+            sent = await sending.run()
+        except asyncio.CancelledError:
+            if sending.partial is not None:
+                self._add(step, SentExchange(id=sending.id, exchange=sending.partial), None)
+            raise
+        await self._keep(step, sent)
+        return sending.met
+
+    async def _keep(self, step: int, sent: SentExchange) -> None:
+        found = None
+        asks = self.diagnose or any(one.of_diagnosis for one in self.breakpoints)
+        if asks and outcome(sent.exchange) == "refused":
+            found = judged((await self.session.diagnose(sent)).diagnosis)
+        self._add(step, sent, found)
+
+    def _add(self, step: int, sent: SentExchange, found: Judged | None) -> None:
+        recorded = self.exchanges.exchange(step)
+        self.attempts.add(attempt_of(step, sent, recorded, found, edited=step in self.edits), sent.exchange)
+
+    def _met(self, step: int, attempt: Attempt) -> Condition | None:
+        asked = [one for one in self.breakpoints if not one.of_request]
+        now = self.attempts.exchange(step)
+        if not asked or now is None:
+            return None
+        facts = facts_of(now, recorded=self.exchanges.exchange(step), diagnosis=attempt.judged)
+        return next((one for one in asked if one(facts)), None)
+
+    def _answer_of(self, name: str) -> Exchange | None:
+        """What a step of this name got: now, or else when it was recorded. Raises KeyError."""
+        if self._names is None:
+            rows = ((self.exchanges.row(number).name, number) for number in range(len(self.exchanges)))
+            self._names = {name: number for name, number in rows if name}
+        step = self._names[name]
+        now = self.attempts.exchange(step)
+        if now is not None and now.response is not None:
+            return now
+        recorded = self.exchanges.exchange(step)
+        return recorded if recorded.response is not None else None
+
+
+class _Sending:
+    """One request under way, which a breakpoint inside its stream may end."""
+
+    def __init__(self, stepper: Stepper, step: int, request: Request, on_event: OnEvent | None) -> None:
+        self._stepper = stepper
+        self._step = step
+        self._request = request
+        self._on_event = on_event
+        self._asked = [one for one in stepper.breakpoints if one.of_stream]
+        self._events = 0
+        self._task: asyncio.Task[SentExchange] | None = None
+        self.met: Condition | None = None
+        self.partial: Exchange | None = None
+        self.id = ""
+
+    async def run(self) -> SentExchange:
+        stepper = self._stepper
+        note = RunNote(
+            run=stepper.run,
+            file=stepper.file,
+            step=self._step,
+            of=len(stepper.exchanges),
+            edited=self._step in stepper.edits,
+        )
+        sending = stepper.session.send(
+            self._request,
+            on_event=self._event,
+            on_partial=self._keep_partial,
+            on_begin=self._begun,
+            notes={NOTE: note},
+        )
+        self._task = asyncio.ensure_future(sending)
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            if self.met is None or self.partial is None:
+                self._task.cancel()
+                raise
+            return SentExchange(id=self.id, exchange=self.partial)
+
+    def _begun(self, id_: str) -> None:
+        self.id = id_
+
+    def _keep_partial(self, exchange: Exchange) -> None:
+        self.partial = exchange
+
+    def _event(self, event: StreamEvent) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+        self._events += 1
+        if self.met is not None or not self._asked or self._task is None:
+            return
+        facts = facts_of(Exchange(request=self._request), event=event, events=self._events)
+        self.met = next((one for one in self._asked if one(facts)), None)
+        if self.met is not None:
+            self._task.cancel()
+
+
+def attempt_of(
+    step: int, sent: SentExchange, recorded: Exchange, found: Judged | None, *, edited: bool = False
+) -> Attempt:
+    exchange = sent.exchange
+    ended = outcome(exchange)
+    return Attempt(
+        step=step,
+        id=sent.id,
+        row=row_of(exchange),
+        outcome=ended,
+        changed=changed(recorded, exchange),
+        edited=edited,
+        judged=found,
+        told="" if ended == "answered" else told_of(exchange),
+    )
+
+
+def told_of(exchange: Exchange) -> str:
+    """What a refusal says, or why no answer came, in one line."""
+    if exchange.failure is not None or exchange.response is None:
+        text = exchange.failure.message if exchange.failure is not None else "no answer"
+    else:
+        text = read_answer(exchange.response).text or exchange.response.reason
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_TOLD else line[: _MAX_TOLD - 1] + "…"

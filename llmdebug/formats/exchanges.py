@@ -1,0 +1,85 @@
+"""Recorded exchanges as a list that is read piece by piece: what a row shows at once, the rest when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from llmdebug.http.exchange import Exchange
+
+Progress = Callable[[int, int], None]
+"""Bytes read, of how many."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an exchange without reading its bodies. Times are seconds."""
+
+    method: str
+    url: str
+    name: str = ""
+    status: int | None = None
+    latency: float | None = None
+    ttft: float | None = None
+    started_at: float | None = None
+    """Unix time."""
+    failure: str = ""
+    """The kind of the failure."""
+
+
+class Exchanges(Protocol):
+    """A list of recorded exchanges, numbered from 0."""
+
+    path: str
+    format: str
+    warnings: tuple[str, ...]
+    """What could not be read, as sentences."""
+
+    def __len__(self) -> int: ...
+
+    def row(self, number: int) -> Row: ...
+
+    def exchange(self, number: int) -> Exchange:
+        """Raises FormatError where the file has changed since."""
+
+    def note(self, number: int, name: str) -> Any:
+        """A JSON value that was kept beside the exchange; None where there is none."""
+
+
+class Loaded:
+    """Exchanges that are all in memory: those of formats that are one document."""
+
+    def __init__(
+        self, exchanges: Sequence[Exchange], *, path: str = "", format: str = "", warnings: tuple[str, ...] = ()
+    ) -> None:
+        self._exchanges = list(exchanges)
+        self.path = path
+        self.format = format
+        self.warnings = warnings
+
+    def __len__(self) -> int:
+        return len(self._exchanges)
+
+    def row(self, number: int) -> Row:
+        return row_of(self._exchanges[number])
+
+    def exchange(self, number: int) -> Exchange:
+        return self._exchanges[number]
+
+    def note(self, number: int, name: str) -> Any:
+        return None
+
+
+def row_of(exchange: Exchange) -> Row:
+    request, response, timing = exchange.request, exchange.response, exchange.timing
+    return Row(
+        method=request.method,
+        url=request.url,
+        name=request.name,
+        status=None if response is None else response.status,
+        latency=None if timing is None else timing.end,
+        ttft=None if timing is None else timing.first_byte,
+        started_at=None if timing is None else timing.started_at,
+        failure="" if exchange.failure is None else exchange.failure.kind,
+    )

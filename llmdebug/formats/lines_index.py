@@ -1,0 +1,249 @@
+"""A recording in JSON Lines, read by the places of its lines: a file of any size costs some bytes an exchange.
+
+A line that is no record (a crash tore it) is passed over and told in `warnings`; a file whose first line is
+none is no recording.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from math import isnan, nan
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from llmdebug.formats.errors import FormatError
+from llmdebug.formats.exchanges import Progress, Row
+from llmdebug.formats.jsonlines import (
+    AnswerRecord,
+    NoteRecord,
+    Record,
+    RecordError,
+    RequestRecord,
+    decode_record,
+    exchange_of,
+)
+from llmdebug.http.exchange import Exchange
+
+_TOLD_EVERY = 16 * 1024 * 1024
+_MOST_WARNINGS = 3
+_SEARCHED = 4 * 1024 * 1024
+
+
+class _Request(msgspec.Struct):
+    method: str
+    url: str
+    name: str = ""
+
+
+class _Response(msgspec.Struct):
+    status: int
+
+
+class _Failure(msgspec.Struct):
+    kind: str
+
+
+class _Timing(msgspec.Struct):
+    started_at: float
+    end: float | None = None
+    first_byte: float | None = None
+
+
+class _Line(msgspec.Struct):
+    """What a row needs of a record of any kind; bodies are passed over."""
+
+    record: str
+    id: str
+    at: float | None = None
+    name: str = ""
+    request: _Request | None = None
+    response: _Response | None = None
+    failure: _Failure | None = None
+    timing: _Timing | None = None
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+class RecordedLines:
+    """Opening reads the whole file once, without keeping it: off an event loop."""
+
+    format = "jsonl"
+
+    def __init__(self, path: str | Path, *, progress: Progress | None = None) -> None:
+        """Raises FormatError."""
+        self.path = str(path)
+        self.ids: list[str] = []
+        self._requests: list[tuple[str, str, str]] = []
+        self._shared: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+        self._request_at = array("Q")
+        self._answer_at = array("Q")
+        """0 where there is none: an answer never stands first."""
+        self._status = array("H")
+        self._started, self._latency, self._ttft = array("d"), array("f"), array("f")
+        self._failures: dict[int, str] = {}
+        self._notes: dict[str, dict[int, int]] = {}
+        self._numbers: dict[str, int] = {}
+        self._damaged: list[int] = []
+        try:
+            with open(path, "rb") as file:
+                self._index(file, progress)
+        except OSError as error:
+            raise FormatError(path, f"The file cannot be read: {error.strerror}.") from None
+        self.warnings = self._told_damage()
+
+    def __len__(self) -> int:
+        return len(self._request_at)
+
+    def row(self, number: int) -> Row:
+        method, url, name = self._requests[number]
+        return Row(
+            method=method,
+            url=url,
+            name=name,
+            status=self._status[number] or None,
+            latency=_time(self._latency[number]),
+            ttft=_time(self._ttft[number]),
+            started_at=_time(self._started[number]),
+            failure=self._failures.get(number, ""),
+        )
+
+    def exchange(self, number: int) -> Exchange:
+        request = self._record(self._request_at[number])
+        answer = self._record(self._answer_at[number]) if self._answer_at[number] else None
+        if not isinstance(request, RequestRecord) or not isinstance(answer, AnswerRecord | None):
+            raise FormatError(self.path, "The file changed while it was read.")
+        return exchange_of(request, answer)
+
+    def answered(self, number: int) -> bool:
+        """Whether its answer, or its failure, was recorded."""
+        return self._answer_at[number] != 0
+
+    def note(self, number: int, name: str) -> Any:
+        at = self._notes.get(name, {}).get(number)
+        record = None if at is None else self._record(at)
+        return record.value if isinstance(record, NoteRecord) else None
+
+    def noted(self, name: str) -> list[int]:
+        """The exchanges that have a note of this name."""
+        return sorted(self._notes.get(name, {}))
+
+    def holding(self, text: str) -> list[int] | None:
+        """The exchanges whose lines hold this text; None where only reading each of them can tell.
+
+        Records are written without needless escapes, so a text of plain ASCII stands in them as it is.
+        """
+        if not text.isascii() or not text.isprintable() or set(text) & {'"', "\\"}:
+            return None
+        wanted = text.encode()
+        places = sorted(
+            [(at, number) for number, at in enumerate(self._request_at)]
+            + [(at, number) for number, at in enumerate(self._answer_at) if at]
+        )
+        return _numbers_at(places, self._found(wanted))
+
+    def _found(self, wanted: bytes) -> list[int]:
+        """Offsets of a text in the file, one for each line at least."""
+        found: list[int] = []
+        start, kept = 0, b""
+        with open(self.path, "rb") as file:
+            while piece := file.read(_SEARCHED):
+                data = kept + piece
+                at = data.find(wanted)
+                while at != -1:
+                    found.append(start + at)
+                    line_end = data.find(b"\n", at)
+                    at = -1 if line_end == -1 else data.find(wanted, line_end)
+                kept = data[-len(wanted) + 1 :] if len(wanted) > 1 else b""
+                start += len(data) - len(kept)
+        return found
+
+    def _index(self, file: BinaryIO, progress: Progress | None) -> None:
+        size = os.fstat(file.fileno()).st_size
+        offset, told = 0, 0
+        for number, line in enumerate(file, start=1):
+            self._take(line, offset, number)
+            offset += len(line)
+            if progress is not None and offset - told >= _TOLD_EVERY:
+                told = offset
+                progress(offset, size)
+
+    def _take(self, line: bytes, offset: int, number: int) -> None:
+        try:
+            found = _decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            if line.strip():
+                self._damage(number)
+            return
+        if found.record == "request" and found.request is not None:
+            self._add(found, found.request, offset)
+            return
+        place = self._numbers.get(found.id)
+        if place is None:
+            return
+        if found.record == "note":
+            self._notes.setdefault(found.name, {})[place] = offset
+        elif found.record == "answer":
+            self._answer(found, place, offset)
+
+    def _damage(self, number: int) -> None:
+        if not self.ids and not self._damaged:
+            raise FormatError(self.path, "This line is no record of llmdebug.", line=number)
+        self._damaged.append(number)
+
+    def _add(self, found: _Line, request: _Request, offset: int) -> None:
+        self._numbers[found.id] = len(self.ids)
+        self.ids.append(found.id)
+        key = (request.method, request.url, request.name)
+        self._requests.append(self._shared.setdefault(key, key))
+        self._request_at.append(offset)
+        self._answer_at.append(0)
+        self._status.append(0)
+        self._started.append(nan if found.at is None else found.at)
+        self._latency.append(nan)
+        self._ttft.append(nan)
+
+    def _answer(self, found: _Line, place: int, offset: int) -> None:
+        self._answer_at[place] = offset
+        if found.response is not None and 0 <= found.response.status <= 0xFFFF:
+            self._status[place] = found.response.status
+        if found.failure is not None:
+            self._failures[place] = found.failure.kind
+        timing = found.timing
+        if timing is not None:
+            self._started[place] = timing.started_at
+            self._latency[place] = nan if timing.end is None else timing.end
+            self._ttft[place] = nan if timing.first_byte is None else timing.first_byte
+
+    def _record(self, offset: int) -> Record:
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(offset)
+                return decode_record(file.readline())
+        except RecordError as error:
+            raise FormatError(self.path, f"The line at byte {offset} is no record: {error}.") from None
+        except (OSError, ValueError) as error:
+            raise FormatError(self.path, f"The file cannot be read: {error}.") from None
+
+    def _told_damage(self) -> tuple[str, ...]:
+        shown = [f"{self.path}:{line}: this line is damaged; it is passed over." for line in self._damaged]
+        more = len(shown) - _MOST_WARNINGS
+        return (*shown[:_MOST_WARNINGS], *([f"{self.path}: {more:,} more damaged lines."] if more > 0 else []))
+
+
+def _time(value: float) -> float | None:
+    return None if isnan(value) else value
+
+
+def _numbers_at(places: list[tuple[int, int]], found: list[int]) -> list[int]:
+    """The exchanges whose lines, which begin at `places`, hold the offsets `found`; both in order."""
+    numbers: set[int] = set()
+    at = 0
+    for offset in found:
+        while at + 1 < len(places) and places[at + 1][0] <= offset:
+            at += 1
+        numbers.add(places[at][1])
+    return sorted(numbers)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from running import run, start
+
+from llmdebug.demo.server import DemoServer
+from llmdebug.formats.har import write_har
+from llmdebug.formats.lines_index import RecordedLines
+from llmdebug.formats.loading import load_exchanges
+from llmdebug.http.exchange import Exchange, Request, Response, Timing
+
+JSON = (("Content-Type", "application/json"),)
+GOOD = {"model": "alice", "prompt": "Once", "max_tokens": 1}
+BAD = {"model": "alice", "prompt_token_ids": [1]}
+MANY = 1_000
+
+
+def har(tmp_path: Path, *bodies: object) -> str:
+    """A file of exchanges that were all answered with 200."""
+    exchanges = [
+        Exchange(
+            request=Request(
+                method="POST", url="http://recorded.test/v1/completions", headers=JSON, body=json.dumps(body).encode()
+            ),
+            response=Response(status=200, body=b"{}"),
+            timing=Timing(started_at=1000.0 + number),
+        )
+        for number, body in enumerate(bodies)
+    ]
+    path = tmp_path / "recorded.har"
+    path.write_bytes(write_har(exchanges))
+    return str(path)
+
+
+async def test_each_step_is_told_and_the_refusals_by_their_place(tmp_path: Path, nanoserve: DemoServer) -> None:
+    file = har(tmp_path, GOOD, BAD, BAD)
+    done = await run("replay", file, "--url", nanoserve.base_url, "--source", str(nanoserve.source))
+    out = done.out.decode()
+    assert done.code == 1
+    assert "3 of 3 sent: 1 answered, 2 refused, 0 without an answer; 2 changed" in out
+    assert "2 refused at protocol.py:" in out
+    assert "steps 2, 3" in out
+    assert "changed, was 200" in out
+
+
+async def test_json_is_one_object_a_step_and_one_for_all(tmp_path: Path, nanoserve: DemoServer) -> None:
+    file = har(tmp_path, GOOD, BAD)
+    done = await run("replay", file, "--url", nanoserve.base_url, "--source", str(nanoserve.source), "--json")
+    first, second, last = done.lines
+    assert (first["schema"], first["step"], first["outcome"], first["changed"]) == (
+        "llmdebug.step/1",
+        1,
+        "answered",
+        False,
+    )
+    assert (second["status"], second["recorded_status"], second["kind"]) == (400, 200, "missing_field")
+    assert last["schema"] == "llmdebug.replay/1"
+    assert (last["sent"], last["refused"], last["stopped"], last["next"]) == (2, 1, "end", None)
+    assert last["groups"][0]["first"] == 2
+
+
+async def test_exit_codes_tell_a_breakpoint_from_a_refusal_from_no_answer(
+    tmp_path: Path, nanoserve: DemoServer
+) -> None:
+    file, url = har(tmp_path, GOOD, BAD, GOOD), nanoserve.base_url
+    lines = [
+        ["--to", "1"],
+        [],
+        ["--until", "status >= 400"],
+        ["--fail-on", "changed"],
+        ["--fail-on", "latency > 1h"],
+        ["--url", "http://127.0.0.1:1"],
+    ]
+    done = await asyncio.gather(*(run("replay", file, "--url", url, *words) for words in lines))
+    assert [one.code for one in done] == [0, 1, 5, 6, 0, 3]
+    stopped, gone = done[2], done[5]
+    assert "step 3 is next" in stopped.out.decode()
+    assert gone.out.count(b"without an answer") == 2
+
+
+async def test_what_cannot_be_used_is_told_with_its_place(tmp_path: Path) -> None:
+    file = har(tmp_path, GOOD)
+    done = await run("replay", file, "--until", "status >= soon")
+    assert (done.code, done.says("column 11", "expected a number")) == (2, True)
+    done = await run("replay", file, "--from", "9")
+    assert (done.code, done.says("holds 1 requests: there is no step 9")) == (2, True)
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+    assert (await run("replay", str(empty))).code == 2
+
+
+async def test_more_than_100_requests_need_consent(tmp_path: Path, nanoserve: DemoServer) -> None:
+    file = har(tmp_path, *[GOOD] * 101)
+    done = await run("replay", file, "--url", nanoserve.base_url)
+    assert done.code == 2
+    assert done.says("101 requests would be sent to 127.0.0.1", "--yes")
+
+
+async def test_requests_of_an_http_file_take_values_of_earlier_answers(tmp_path: Path, nanoserve: DemoServer) -> None:
+    file = tmp_path / "flow.http"
+    file.write_text(
+        "### first\nPOST {{base_url}}/v1/completions\nContent-Type: application/json\n\n" + json.dumps(GOOD) + "\n\n"
+        "### second\nPOST {{base_url}}/v1/completions\nContent-Type: application/json\n"
+        "X-Of: {{first.response.headers.content-type}}\n\n"
+        '{"model": "alice", "max_tokens": 1, "prompt": "{{first.response.body.$.choices[0].text}}"}\n'
+    )
+    out = tmp_path / "out.jsonl"
+    done = await run("replay", str(file), "--url", nanoserve.base_url, "--record", str(out))
+    assert done.code == 0
+    first, second = load_exchanges(out)
+    assert first.response is not None
+    assert json.loads(second.request.body)["prompt"] == json.loads(first.response.body)["choices"][0]["text"]
+    assert ("X-Of", "application/json") in second.request.headers
+
+
+async def test_1000_exchanges_are_killed_in_the_middle_and_taken_up(tmp_path: Path, nanoserve: DemoServer) -> None:
+    bodies: list[Any] = [GOOD if number % 10 == 0 else BAD for number in range(MANY)]
+    file, out = har(tmp_path, *bodies), tmp_path / "out.jsonl"
+    words = ("replay", file, "--url", nanoserve.base_url, "--yes", "--json", "--record", str(out))
+    process = await start(*words)
+    assert process.stdout is not None
+    told = [json.loads(await process.stdout.readline()) for _ in range(300)]
+    process.kill()
+    await process.communicate()
+    recorded = RecordedLines(out)
+    answered = [number for number in range(len(recorded)) if recorded.answered(number)]
+    assert len(answered) >= len(told)
+    assert {line["id"] for line in told} <= {recorded.ids[number] for number in answered}
+    done = await run(*words, "--resume")
+    assert done.says(f"{len(answered):,} of 1,000 were answered; going on with step {len(answered) + 1:,}.")
+    *steps, last = done.lines
+    assert [line["step"] for line in steps] == list(range(len(answered) + 1, MANY + 1))
+    assert (last["sent"], last["refused"], last["stopped"]) == (MANY, MANY * 9 // 10, "end")
+    assert done.code == 1
+    whole = RecordedLines(out)
+    assert sum(whole.answered(number) for number in range(len(whole))) == MANY

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmdebug.formats.errors import FormatError
+from llmdebug.formats.exchanges import row_of
+from llmdebug.formats.lines_index import RecordedLines
+from llmdebug.formats.loading import load_exchanges
+from llmdebug.http.exchange import Exchange, Failure, Request, Response, Timing
+from llmdebug.recording.history import History
+
+
+def exchange(number: int, text: str = "") -> Exchange:
+    request = Request(method="POST", url="http://h/v1", body=f'{{"n": {number}}}'.encode(), name=f"r{number}")
+    timing = Timing(started_at=1000.0 + number, first_byte=0.25, end=0.5)
+    return Exchange(request=request, response=Response(status=200 + number, body=text.encode()), timing=timing)
+
+
+FAILED = Exchange(
+    request=Request(method="GET", url="http://h/"),
+    failure=Failure(kind="dns", message="no such host"),
+    timing=Timing(started_at=2000.0, end=1.0),
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    with History(file=tmp_path / "r.jsonl") as history:
+        history.note(history.record(exchange(0, "the needle")), "diagnosis", {"kind": "other"})
+        history.record(exchange(1, "hay"))
+        history.record(FAILED)
+        history.begin(Request(method="GET", url="http://h/needle"))
+    return tmp_path / "r.jsonl"
+
+
+def test_rows_and_exchanges_are_those_of_the_file(file: Path) -> None:
+    recorded = RecordedLines(file)
+    whole = load_exchanges(file)
+    assert [recorded.exchange(number) for number in range(len(recorded))] == whole
+    assert recorded.row(0) == row_of(whole[0])
+    assert recorded.row(2) == row_of(FAILED)
+    assert recorded.row(3).status is None
+    assert [recorded.answered(number) for number in range(4)] == [True, True, True, False]
+    assert recorded.warnings == ()
+
+
+def test_notes_are_found_beside_their_exchange(file: Path) -> None:
+    recorded = RecordedLines(file)
+    assert recorded.noted("diagnosis") == [0]
+    assert recorded.note(0, "diagnosis") == {"kind": "other"}
+    assert recorded.note(1, "diagnosis") is None
+    assert recorded.note(0, "other") is None
+
+
+def test_a_text_is_found_without_reading_each_exchange(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = RecordedLines(file)
+    assert recorded.holding("needle") == [0, 3]
+    assert recorded.holding("nothing") == []
+    assert recorded.holding('"n"') is None
+    assert recorded.holding("ü") is None
+    monkeypatch.setattr("llmdebug.formats.lines_index._SEARCHED", 7)
+    assert recorded.holding("needle") == [0, 3]
+    assert recorded.holding("e") == [0, 1, 2, 3]
+
+
+def test_a_torn_line_is_passed_over_and_told(file: Path) -> None:
+    lines = file.read_bytes().split(b"\n")
+    torn = [*lines[:3], lines[3][:40], *lines[4:]]
+    file.write_bytes(b"\n".join(torn))
+    recorded = RecordedLines(file)
+    assert [recorded.row(number).url for number in range(len(recorded))] == [
+        "http://h/v1",
+        "http://h/",
+        "http://h/needle",
+    ]
+    assert recorded.warnings == (f"{file}:4: this line is damaged; it is passed over.",)
+
+
+def test_a_file_that_begins_otherwise_is_no_recording(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_bytes(b'\n{"a": 1}\n')
+    with pytest.raises(FormatError, match=r"x\.jsonl:2: This line is no record"):
+        RecordedLines(file)
+    with pytest.raises(FormatError, match="cannot be read"):
+        RecordedLines(tmp_path / "none.jsonl")
+
+
+def test_a_file_that_shrinks_meanwhile_is_told(file: Path) -> None:
+    recorded = RecordedLines(file)
+    file.write_bytes(b"")
+    with pytest.raises(FormatError, match="is no record"):
+        recorded.exchange(1)
+
+
+def test_progress_is_told_in_bytes(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llmdebug.formats.lines_index._TOLD_EVERY", 1)
+    told: list[tuple[int, int]] = []
+    RecordedLines(file, progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (file.stat().st_size, file.stat().st_size)
