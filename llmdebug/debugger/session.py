@@ -143,6 +143,11 @@ class Session:
             except HistoryError as error:
                 self._warn(f"The linked source is not remembered for next time: {error}")
 
+    @property
+    def records(self) -> bool:
+        """Whether what is sent is kept on disk."""
+        return self._history is not None
+
     async def link_given(self, *, progress: Progress = silent) -> None:
         """Links the sources that the session was given and that had to be fetched; else does nothing.
 

@@ -147,7 +147,8 @@ def test_what_a_condition_asks_for_is_known_before() -> None:
 def test_a_diagnosis_kept_beside_an_exchange_is_read_whatever_it_is() -> None:
     kept = {"kind": "other", "sites": [{"file": "a.py", "line": 3}, "?"]}
     assert judged_note(kept) == Judged("other", ("a.py:3",))
-    for broken in (None, [], {"kind": 3}, {"sites": 4}, "x"):
+    others: list[object] = [None, [], {"kind": 3}, {"sites": 4}, "x"]
+    for broken in others:
         assert judged_note(broken) is None
 
 
