@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from package_index import PackageIndex
+from vocabularies import KINDS, saved
 
 from llmdebug.demo.server import DemoServer
+from llmdebug.tokens.tokenizer import Tokenizer, load
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and the programs that they start too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -67,3 +69,16 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[PackageIn
     with PackageIndex() as served:
         monkeypatch.setenv("PIP_INDEX_URL", served.url)
         yield served
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """A model's folder for each kind of tokenizer."""
+    root = tmp_path_factory.mktemp("tokenizers")
+    return {kind: saved(train(), root / kind) for kind, train in KINDS.items()}
+
+
+@pytest.fixture(scope="session")
+def tokenizers(folders: Mapping[str, Path]) -> Mapping[str, Tokenizer]:
+    """The same, loaded in this process."""
+    return {kind: load(str(folder), hub=False, progress=lambda what: None) for kind, folder in folders.items()}

@@ -80,9 +80,19 @@ def _expected() -> tuple[type[Exception], ...]:
         from llmdebug.http.credentials import CredentialsError
         from llmdebug.http.options import ClientOptionsError
         from llmdebug.source.tree import TreeError
+        from llmdebug.tokens.values import TokenizerError
     except ImportError:  # what went wrong may be the installation itself
         return ()
-    return (ConfigError, ConditionError, SessionError, FormatError, CredentialsError, ClientOptionsError, TreeError)
+    return (
+        ConfigError,
+        ConditionError,
+        SessionError,
+        FormatError,
+        CredentialsError,
+        ClientOptionsError,
+        TreeError,
+        TokenizerError,
+    )
 
 
 def _forget_stdout() -> None:

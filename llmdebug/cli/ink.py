@@ -20,7 +20,7 @@ class Ink:
         self._width = min(shutil.get_terminal_size().columns, _WIDEST) if terminal else None
 
     def __call__(self, text: str, style: str) -> str:
-        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._colours and text else text
+        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._colours and text and style else text
 
     def paragraph(self, text: str, indent: str = "") -> str:
         """Broken into lines where a terminal would break it in the middle of a word."""

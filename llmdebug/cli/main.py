@@ -17,6 +17,7 @@ COMMANDS = {
     "try": "llmdebug.cli.try_remedy",
     "replay": "llmdebug.cli.replay",
     "demo": "llmdebug.cli.demo",
+    "tokens": "llmdebug.cli.tokens",
     "open": "llmdebug.cli.open",
     "sources": "llmdebug.cli.sources",
     "config": "llmdebug.cli.config",

@@ -56,6 +56,19 @@ def fetched_tree(name: str, trees: Path) -> Path:
     return trees / name.replace(":", "_")
 
 
+def fetched_file(requirement: str, member: str, trees: Path) -> Path:
+    """One file of a wheel, kept for the next time. Raises NotFetched."""
+    kept = trees / "files" / requirement / Path(member).name
+    if kept.is_file():
+        return kept
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=trees, prefix="fetching-") as folder:
+        with zipfile.ZipFile(_download(requirement, Path(folder))) as archive:
+            fresh = Path(archive.extract(member, folder))
+        fresh.replace(kept)
+    return kept
+
+
 def _download(requirement: str, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary", ":all:", "--dest", str(folder), requirement]

@@ -1,4 +1,4 @@
-"""Makes `tokenizer.json` and `ngrams.bin` from `corpus.txt`, the same bytes each time.
+"""Makes `tokenizer.json` and `ngrams.bin` from `corpus.txt`, the same bytes each time, and what stands beside them.
 
 The table's format, after zlib: for each order 1, 2 and 3 a little-endian uint32 with the number of
 rows, then the rows column by column as uint16 (the context's tokens, the token, how often it came),
@@ -8,6 +8,7 @@ an answer begins and ends.
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 import zlib
@@ -18,7 +19,9 @@ from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
-from llmdebug.demo.model import CORPUS, NGRAMS, TOKENIZER
+from llmdebug.demo.model import CHAT_TEMPLATE, CORPUS, NGRAMS, TOKENIZER, TOKENIZER_CONFIG
+from llmdebug.demo.nanoserve.chat_template import TEMPLATES
+from llmdebug.demo.nanoserve.settings import Settings
 
 VOCABULARY = 1536
 SPECIAL_TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -62,6 +65,14 @@ def _table(counts: Counter[tuple[int, ...]]) -> bytes:
 def main() -> None:
     paragraphs = CORPUS.read_text(encoding="utf-8").splitlines()
     train_tokenizer(paragraphs).save(str(TOKENIZER), pretty=False)
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": Settings.max_model_len,
+        "eos_token": "<|im_end|>",
+        "clean_up_tokenization_spaces": False,
+    }
+    TOKENIZER_CONFIG.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    CHAT_TEMPLATE.write_bytes((TEMPLATES / "chatml.jinja").read_bytes())
     NGRAMS.write_bytes(count_ngrams(Tokenizer.from_file(str(TOKENIZER)), paragraphs))
 
 

@@ -30,6 +30,7 @@ def create_app(model_folder: Path, settings: Settings | None = None) -> FastAPI:
 
     app = FastAPI(title="nanoserve", version=native_routes.VERSION)
     app.state.settings = settings
+    app.state.model_path = model_folder.resolve()
     app.state.tokenizer = tokenizer
     app.state.completions = CompletionServing(engine, settings)
     app.state.chat = ChatServing(engine, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,11 +18,17 @@ def raise_exception(message: str) -> NoReturn:
     raise jinja2.TemplateError(message)
 
 
+def tojson(value: Any) -> str:
+    """As models are trained with it: nothing escaped for HTML, keys in their order."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 class ChatTemplate:
     def __init__(self, name: str = "chatml.jinja") -> None:
         environment = ImmutableSandboxedEnvironment(
             loader=jinja2.FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True
         )
+        environment.filters["tojson"] = tojson
         environment.globals["raise_exception"] = raise_exception
         self._template = environment.get_template(name)
 

@@ -33,7 +33,8 @@ async def version() -> dict[str, str]:
 
 @router.get("/server_info")
 async def server_info(raw_request: Request, config_format: Literal["json", "text"] = "json") -> Response:
-    config = {**asdict(raw_request.app.state.settings), "version": VERSION}
+    state = raw_request.app.state
+    config = {**asdict(state.settings), "model_path": str(state.model_path), "version": VERSION}
     del config["api_key"]
     if config_format == "text":
         return PlainTextResponse("\n".join(f"{name}={value}" for name, value in config.items()))

@@ -53,7 +53,7 @@ class ChatServing(OpenAIServing):
         return None
 
     def _render(self, request: ChatCompletionRequest) -> str:
-        tools = [tool.function.model_dump() for tool in request.tools or []]
+        tools = [tool.model_dump(exclude_unset=True) for tool in request.tools or []]
         return self.template.render(
             [self._template_message(message) for message in request.messages],
             tools=tools if request.tool_choice != "none" else [],
@@ -67,7 +67,7 @@ class ChatServing(OpenAIServing):
         calls = []
         for call in message.tool_calls or []:
             arguments = json.loads(call.function.arguments)
-            calls.append({"name": call.function.name, "arguments": arguments})
+            calls.append({"function": {"name": call.function.name, "arguments": arguments}})
         if isinstance(message.content, list):
             content = "\n".join(self._part_text(part) for part in message.content)
         else:

@@ -1,0 +1,134 @@
+"""What `tokens` does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from llmdebug.cli.connection import Connection
+from llmdebug.cli.exit_codes import ExitCode
+from llmdebug.cli.guard import CommandError
+from llmdebug.cli.json_line import print_json
+from llmdebug.cli.talk import say
+from llmdebug.cli.token_report import report_json, report_text
+from llmdebug.debugger.session import Session
+from llmdebug.debugger.tokenizing import Tokenizing
+from llmdebug.http.credentials import default_base_url
+from llmdebug.http.exchange import Request
+from llmdebug.tokens.report import TokenReport
+
+MAX_INPUT = 64_000_000
+_SEPARATOR = re.compile(r"[\s,;]+")
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for; exactly one of `text`, `ids` and `request`."""
+
+    tokenizer: str
+    text: str | None = None
+    ids: str | None = None
+    request: str | None = None
+    rendered: bool = False
+    compare: bool = False
+
+
+def show_tokens(wanted: Wanted, connection: Connection, *, as_json: bool) -> int:
+    given = [option for option in (wanted.text, wanted.ids, wanted.request) if option is not None]
+    if len(given) != 1:
+        raise CommandError("Say what to read: one of --text, --ids and --request.")
+    body, request = _body(wanted, connection)
+    base_url = connection.base_url or (request.url if request else "") or default_base_url(os.environ) or ""
+    if not wanted.tokenizer and not base_url:
+        raise CommandError("There is neither a tokenizer nor a server: give --tokenizer or --base-url.")
+    report = asyncio.run(_read(wanted, connection, body, base_url))
+    if not report.prompts:
+        raise CommandError("The request holds neither a prompt, nor ids, nor messages.")
+    if wanted.rendered:
+        _print_rendered(report)
+    elif as_json:
+        print_json(report_json(report))
+    else:
+        print(report_text(report, sys.stdout), end="")
+    return ExitCode.REFUSED if is_refused(report) else ExitCode.OK
+
+
+def is_refused(report: TokenReport) -> bool:
+    """Whether a server would have a reason to refuse this."""
+    broken = any(prompt.outside or prompt.fault or prompt.problem for prompt in report.prompts)
+    return broken or (report.over or 0) > 0
+
+
+async def _read(wanted: Wanted, connection: Connection, body: Any, base_url: str) -> TokenReport:
+    request = Request(method="GET", url=base_url)
+    async with connection.session(request) as session:
+        address = session.base_url if base_url else ""
+        async with _tokenizing(session, wanted, address or "") as tokens:
+            with _stages() as progress:
+                return await tokens.read(body, progress=progress, compare=wanted.compare)
+
+
+def _tokenizing(session: Session, wanted: Wanted, base_url: str) -> Tokenizing:
+    return Tokenizing(session.fetch if base_url else None, base_url=base_url, name=wanted.tokenizer)
+
+
+def _body(wanted: Wanted, connection: Connection) -> tuple[Any, Request | None]:
+    """The body to read, and the request it is of."""
+    if wanted.request is not None:
+        request, warnings = connection.request(wanted.request)
+        for warning in warnings:
+            say(warning)
+        if not request.body:
+            raise CommandError(f"{wanted.request}: this request has no body, so it holds no prompt.")
+        try:
+            return msgspec.json.decode(request.body), request
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise CommandError(f"{wanted.request}: the body is no JSON: {error}.") from error
+    if wanted.text is not None:
+        return {"prompt": _input(wanted.text)}, None
+    return {"prompt": _ids(_input(wanted.ids or ""))}, None
+
+
+def _input(given: str) -> str:
+    return sys.stdin.buffer.read(MAX_INPUT).decode("utf-8", "surrogateescape") if given == "-" else given
+
+
+def _ids(text: str) -> list[int]:
+    """Raises CommandError."""
+    found: list[int] = []
+    for word in _SEPARATOR.split(text.strip().strip("[]").strip()):
+        if not re.fullmatch(r"[+-]?[0-9]{1,30}", word):
+            raise CommandError(f"{word[:40]!r} is no id: write them as 1,2,3.")
+        found.append(int(word))
+    return found
+
+
+def _print_rendered(report: TokenReport) -> None:
+    for prompt in report.prompts:
+        if prompt.reading is not None:
+            print(prompt.reading.text)
+        else:
+            say(prompt.problem or (prompt.fault.message if prompt.fault else ""))
+
+
+@contextmanager
+def _stages() -> Iterator[Callable[[str], None]]:
+    """What is being done, as one line on a terminal's stderr that is gone afterwards."""
+    shows = sys.stderr.isatty()
+
+    def show(what: str) -> None:
+        if shows:
+            sys.stderr.write(f"\r\x1b[K{what}…")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        show_nothing = "\r\x1b[K" if shows else ""
+        sys.stderr.write(show_nothing)

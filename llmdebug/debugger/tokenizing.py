@@ -1,0 +1,180 @@
+"""The tokens of requests: finds the tokenizer of a server, or asks the server itself, and reads prompts with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from llmdebug.tokens.chat import ChatError, chat_of, media_of
+from llmdebug.tokens.process import LocalTokenizer
+from llmdebug.tokens.prompts import Prompt, budget_of, prompts_of
+from llmdebug.tokens.report import PromptTokens, TokenReport
+from llmdebug.tokens.server import Ask, Served, ServerTokenizer, ask_served
+from llmdebug.tokens.values import (
+    Cells,
+    Reading,
+    TemplateFault,
+    TokenizerError,
+    first_id_difference,
+    first_text_difference,
+)
+
+Progress = Callable[[str], None]
+
+
+class Tokenizing:
+    """Use as an async context manager, or close(). `ask` sends a request to the server, unrecorded."""
+
+    def __init__(self, ask: Ask | None = None, *, base_url: str = "", name: str = "") -> None:
+        """`name` is the tokenizer that the user gave: folder, `tokenizer.json` or Hugging Face id."""
+        self._ask = ask
+        self._base_url = base_url
+        self.name = name
+        self._local: LocalTokenizer | None = None
+        self._served: Served | None = None
+        self.why_not_local = ""
+        """Why there is no local tokenizer, as a sentence; empty where there is, or where none was sought."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._local is not None:
+            await self._local.close()
+            self._local = None
+
+    async def use(self, name: str) -> None:
+        """Another tokenizer from now on; it is loaded when it is needed."""
+        await self.close()
+        self.name = name
+
+    async def served(self) -> Served:
+        """What the server says that it serves; asked once."""
+        if self._served is None:
+            found = await ask_served(self._ask, self._base_url) if self._ask and self._base_url else Served()
+            self._served = found
+        return self._served
+
+    async def local(self, progress: Progress) -> LocalTokenizer | None:
+        """The tokenizer that was given, else that of the folder the server says it serves.
+
+        None where there is none: `why_not_local` tells. Raises TokenizerError for one that was given.
+        """
+        if self._local is not None and self._local.is_alive:
+            return self._local
+        if self.name:
+            self._local = await LocalTokenizer.load(self.name, hub=True, progress=progress)
+            return self._local
+        for name in (await self.served()).names:
+            try:
+                self._local = await LocalTokenizer.load(name, progress=progress)
+            except TokenizerError as error:
+                self.why_not_local = str(error)
+            else:
+                self.why_not_local = ""
+                return self._local
+        self.why_not_local = self.why_not_local or "The server does not say where its tokenizer is."
+        return None
+
+    async def read(self, body: Any, *, progress: Progress, compare: bool = False) -> TokenReport:
+        """The tokens of a request's body; `compare` holds local tokens against the server's own.
+
+        Raises TokenizerError where neither a local tokenizer nor the server tells.
+        """
+        prompts = prompts_of(body)
+        local = await self.local(progress)
+        served = await self.served()
+        found = []
+        for prompt in prompts:
+            progress(f"tokens of {prompt.pointer}")
+            read = await self._of_prompt(prompt, body, local, served)
+            found.append(await self._compared(read, body, served) if compare and local is not None else read)
+        vocabulary = local.vocabulary if local is not None else None
+        limit, source = served.limit, "the server says so"
+        if limit is None and vocabulary is not None:
+            limit, source = vocabulary.limit, vocabulary.limit_from
+        return TokenReport(
+            vocabulary=vocabulary,
+            prompts=tuple(found),
+            budget=budget_of(body),
+            limit=limit,
+            limit_from=source if limit is not None else "",
+        )
+
+    async def _of_prompt(self, prompt: Prompt, body: Any, local: LocalTokenizer | None, served: Served) -> PromptTokens:
+        try:
+            if local is None:
+                return await self._from_server(prompt, served, _special(body))
+            if prompt.form == "ids":
+                return PromptTokens(prompt=prompt, reading=await local.decode(prompt.ids))
+            if prompt.form == "text":
+                reading = await local.encode(prompt.text, special=_special(body))
+                return PromptTokens(prompt=prompt, reading=reading)
+            return await _of_chat(prompt, body, local)
+        except ChatError as error:
+            place = Prompt(pointer=error.pointer, form=prompt.form)
+            return PromptTokens(prompt=place, problem=str(error))
+        except TokenizerError as error:
+            return PromptTokens(prompt=prompt, problem=str(error))
+
+    async def _from_server(self, prompt: Prompt, served: Served, special: bool) -> PromptTokens:
+        """Ids without pieces, or a text: more a server does not tell."""
+        if self._ask is None or not self._base_url:
+            raise TokenizerError("There is neither a tokenizer nor a server: give --tokenizer or --base-url.")
+        if prompt.form == "chat":
+            raise TokenizerError(
+                f"A chat template needs the model's own files. {self.why_not_local} Give its folder as --tokenizer."
+            )
+        server = ServerTokenizer(self._ask, self._base_url, served.model)
+        if prompt.form == "ids":
+            text, ids = await server.decode(prompt.ids), prompt.ids
+        else:
+            text, ids = prompt.text, await server.encode(prompt.text, special=special)
+        cells = Cells(ids, (b"",) * len(ids), "t" * len(ids))
+        return PromptTokens(
+            prompt=prompt,
+            reading=Reading(text=text, cells=cells),
+            notes=("The server itself was asked; it does not tell what single tokens are.",),
+        )
+
+    async def _compared(self, read: PromptTokens, body: Any, served: Served) -> PromptTokens:
+        """With the server's own tokens beside the local ones, where the server gives them."""
+        if read.reading is None or self._ask is None or not self._base_url:
+            return read
+        server = ServerTokenizer(self._ask, self._base_url, served.model)
+        text, cells = read.reading.text, read.reading.cells
+        try:
+            if read.prompt.form == "ids":
+                difference = first_text_difference(text, await server.decode(cells.ids))
+            else:
+                special = read.prompt.form == "text" and _special(body)
+                difference = first_id_difference(cells.ids, await server.encode(text, special=special))
+        except TokenizerError as error:
+            return msgspec.structs.replace(read, notes=(*read.notes, f"Not compared with the server: {error}"))
+        note = "The server's own tokens are the same." if difference is None else "The server's own tokens differ."
+        return msgspec.structs.replace(read, server=difference, notes=(*read.notes, note))
+
+
+async def _of_chat(prompt: Prompt, body: Any, local: LocalTokenizer) -> PromptTokens:
+    template = body.get("chat_template") if isinstance(body.get("chat_template"), str) else None
+    rendered = await local.render(chat_of(body), template)
+    if isinstance(rendered, TemplateFault):
+        index = rendered.index
+        place = prompt if index is None else Prompt(pointer=f"/messages/{index}", form="chat")
+        return PromptTokens(prompt=place, fault=rendered)
+    media = media_of(body)
+    notes = (f"Not counted, as it is no text: {', '.join(media[:4])}.",) if media else ()
+    return PromptTokens(prompt=prompt, reading=rendered, notes=notes)
+
+
+def _special(body: Any) -> bool:
+    """Servers put a text's special tokens around it unless they are told not to."""
+    return not isinstance(body, dict) or body.get("add_special_tokens") is not False

@@ -1,0 +1,203 @@
+"""A tokenizer in its own process, asked from an event loop.
+
+Whatever the tokenizer does (imports, Rust code that holds the interpreter, a template that never ends), the loop
+goes on, and cancelling or closing ends it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from llmdebug.tokens.values import Cells, Chat, Reading, TemplateFault, TokenizerError, Vocabulary
+from llmdebug.tokens.wire import (
+    LENGTH,
+    MAX_MESSAGE,
+    Answer,
+    Decode,
+    Encode,
+    Failed,
+    Faulty,
+    Load,
+    Loaded,
+    Order,
+    Read,
+    Render,
+    Stage,
+    packed,
+)
+
+ANSWER_S = 30.0
+"""Longest a text may take; a chat template that needs longer does not end."""
+LOAD_S = 600.0
+"""Longest a tokenizer may take to load, with its way from the hub."""
+ROOT = str(Path(__file__).resolve().parents[2])
+"""Where the process finds llmdebug itself, when it runs from a checkout."""
+WIDEST_ID = 2**63
+"""Ids from here on have no token anywhere, and do not fit into a message."""
+
+Progress = Callable[[str], None]
+
+
+def _silent(what: str) -> None:
+    """Progress that nobody looks at."""
+
+
+class LocalTokenizer:
+    """Use as an async context manager, or close(); one order at a time, others wait for their turn."""
+
+    def __init__(self, process: Process, vocabulary: Vocabulary) -> None:
+        self._process = process
+        self.vocabulary = vocabulary
+        self._turn = asyncio.Lock()
+
+    @classmethod
+    async def load(cls, name: str, *, hub: bool = False, progress: Progress = _silent) -> LocalTokenizer:
+        """The tokenizer of a folder, a `tokenizer.json` or a Hugging Face id; `hub` allows to fetch it.
+
+        Raises TokenizerError. Cancelling ends the process.
+        """
+        process = await _started(hub)
+        try:
+            answer = await _asked(process, Load(name, hub), LOAD_S, progress)
+            if not isinstance(answer, Loaded):
+                raise TokenizerError(_told(answer))
+        except BaseException:
+            await _ended(process)
+            raise
+        return cls(process, answer.vocabulary)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await _ended(self._process)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def encode(self, text: str, *, special: bool = False) -> Reading:
+        """Raises TokenizerError."""
+        return self._reading(await self._ask(Encode(_sendable(text), special)))
+
+    async def decode(self, ids: Sequence[int]) -> Reading:
+        """Raises TokenizerError."""
+        given = tuple(ids)
+        sent = tuple(id_ if -WIDEST_ID <= id_ < WIDEST_ID else -1 for id_ in given)
+        reading = self._reading(await self._ask(Decode(sent)))
+        if sent == given:
+            return reading
+        cells = Cells(given, reading.cells.pieces, reading.cells.marks)
+        return msgspec.structs.replace(reading, cells=cells)
+
+    async def render(self, chat: Chat, template: str | None = None) -> Reading | TemplateFault:
+        """The conversation as one text with its tokens. Raises TokenizerError."""
+        answer = await self._ask(Render(chat, template))
+        return answer.fault if isinstance(answer, Faulty) else self._reading(answer)
+
+    def _reading(self, answer: Answer) -> Reading:
+        if not isinstance(answer, Read):
+            raise TokenizerError(_told(answer))
+        return answer.reading
+
+    async def _ask(self, order: Order) -> Answer:
+        """An order that is given up ends the process: its answer would be taken for the next one's."""
+        async with self._turn:
+            if not self.is_alive:
+                raise TokenizerError("The tokenizer's process has ended: load the tokenizer again.")
+            try:
+                return await _asked(self._process, order, ANSWER_S, _silent)
+            except BaseException:
+                await _ended(self._process)
+                raise
+
+
+def _sendable(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise TokenizerError(f"Character {error.start} of the text is half a surrogate pair: no UTF-8.") from error
+    return text
+
+
+async def _started(hub: bool) -> Process:
+    known = os.environ.get("PYTHONPATH")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([ROOT, known] if known else [ROOT]),
+        "TOKENIZERS_PARALLELISM": "false",
+        "TRANSFORMERS_VERBOSITY": "error",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        **({} if hub else {"HF_HUB_OFFLINE": "1"}),
+    }
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # nothing is imported from the current folder
+            "-m",
+            "llmdebug.tokens.worker",
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for llmdebug, which ends it
+        )
+    except OSError as error:
+        raise TokenizerError(f"The tokenizer's process cannot be started: {error.strerror or error}.") from error
+
+
+async def _asked(process: Process, order: Order, seconds: float, progress: Progress) -> Answer:
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        message = packed(order)
+    except (OverflowError, TypeError, ValueError, UnicodeEncodeError, RecursionError) as error:
+        raise TokenizerError(f"The request cannot be given to the tokenizer: {error}.") from error
+    try:
+        async with asyncio.timeout(seconds):
+            process.stdin.write(message)
+            await process.stdin.drain()
+            while True:
+                answer = await _received(process.stdout)
+                if not isinstance(answer, Stage):
+                    return answer
+                progress(answer.what)
+    except TimeoutError as error:
+        raise TokenizerError(f"The tokenizer gave no answer within {seconds:g} s; it was ended.") from error
+    except (asyncio.IncompleteReadError, ConnectionError) as error:
+        raise TokenizerError("The tokenizer's process ended before it answered; it may have run out of memory.") from (
+            error
+        )
+
+
+async def _received(stream: asyncio.StreamReader) -> Answer:
+    (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
+    if length > MAX_MESSAGE:
+        raise TokenizerError(f"The tokenizer's answer of {length:,} bytes is too long.")
+    return msgspec.msgpack.decode(await stream.readexactly(length), type=Answer)
+
+
+async def _ended(process: Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _told(answer: Answer) -> str:
+    return answer.message if isinstance(answer, Failed) else "The tokenizer gave an answer to another question."

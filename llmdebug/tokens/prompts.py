@@ -1,0 +1,89 @@
+"""Where a request's body holds a prompt, and as what: a text, ids, or a conversation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from llmdebug.jsontext.pointer import join
+
+Form = Literal["text", "ids", "chat"]
+
+TEXT_KEYS = ("prompt", "text", "inputs", "input", "content", "query")
+ID_KEYS = ("prompt", "input_ids", "prompt_token_ids", "tokens", "token_ids", "prompt_ids", "input", "inputs", "ids")
+MAX_PROMPTS = 1_000
+BUDGET_KEYS = ("max_tokens", "max_completion_tokens", "max_new_tokens", "n_predict", "num_predict")
+BUDGET_FOLDERS = ("sampling_params", "parameters", "options")
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """One prompt of a request."""
+
+    pointer: str
+    form: Form
+    text: str = ""
+    ids: tuple[int, ...] = ()
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """How many tokens are to be written, and where the request says so."""
+
+    pointer: str
+    tokens: int
+
+
+def prompts_of(body: Any) -> list[Prompt]:
+    """All prompts, in the order of the body; a conversation only where there is no other."""
+    if not isinstance(body, dict):
+        return []
+    found: list[Prompt] = []
+    for key, value in body.items():
+        if key in TEXT_KEYS or key in ID_KEYS:
+            found += _of_value(key, value)
+    if isinstance(body.get("messages"), list) and not any(prompt.form == "text" for prompt in found):
+        found.append(Prompt(pointer="/messages", form="chat"))
+    return found[:MAX_PROMPTS]
+
+
+def _of_value(key: str, value: Any) -> list[Prompt]:
+    pointer = join(key)
+    single = _single(key, value, pointer)
+    if single is not None:
+        return [single]
+    if not isinstance(value, list):
+        return []
+    found = [_single(key, item, f"{pointer}/{place}") for place, item in enumerate(value[:MAX_PROMPTS])]
+    return [prompt for prompt in found if prompt is not None]
+
+
+def _single(key: str, value: Any, pointer: str) -> Prompt | None:
+    if isinstance(value, str) and key in TEXT_KEYS:
+        return Prompt(pointer=pointer, form="text", text=value)
+    if is_ids(value) and key in ID_KEYS:
+        return Prompt(pointer=pointer, form="ids", ids=tuple(value))
+    return None
+
+
+def is_ids(value: Any) -> bool:
+    """Whether a value is a list of integers, and not empty."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
+    )
+
+
+def budget_of(body: Any) -> Budget | None:
+    """Where the request says how many tokens to write."""
+    if not isinstance(body, dict):
+        return None
+    for folder in ("", *BUDGET_FOLDERS):
+        holder = body.get(folder) if folder else body
+        if not isinstance(holder, dict):
+            continue
+        for key in BUDGET_KEYS:
+            value = holder.get(key)
+            if isinstance(value, int) and not isinstance(value, bool):
+                return Budget((f"/{folder}" if folder else "") + join(key), value)
+    return None

@@ -1,0 +1,230 @@
+"""A tokenizer as transformers loads it. Heavy to import and to load: the worker's process alone does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from llmdebug.tokens import pieces
+from llmdebug.tokens.place import CONFIG_NAME, FILE_NAME, Place, find_tokenizer
+from llmdebug.tokens.values import (
+    BROKEN,
+    MAX_TOKENS,
+    OUTSIDE,
+    SPECIAL,
+    TEXT,
+    Cells,
+    Difference,
+    Reading,
+    TokenizerError,
+    Vocabulary,
+    first_id_difference,
+    first_text_difference,
+)
+
+MAX_LIMIT = 10**9
+"""Context lengths beyond are a way to write "none"."""
+MAX_CONFIG = 5_000_000
+MAX_REASON = 400
+LIMIT_KEYS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
+
+
+def load(name: str, *, hub: bool, progress: Callable[[str], None]) -> Tokenizer:
+    """The tokenizer of a folder, a file or a Hugging Face id; `hub` allows to fetch it. Raises TokenizerError."""
+    place = find_tokenizer(name)
+    progress("loading transformers")
+    transformers = import_module("transformers")
+    transformers.logging.set_verbosity_error()
+    progress("loading the tokenizer")
+    try:
+        if place.path is None:
+            loaded = _of_hub(transformers, place.hub_id, hub, progress)
+        elif place.path.is_dir():
+            loaded = _from_pretrained(transformers, str(place.path), local=True)
+        else:
+            loaded = transformers.PreTrainedTokenizerFast(tokenizer_file=str(place.path))
+        if not getattr(loaded, "is_fast", False):
+            raise TokenizerError(f"{name}: this tokenizer is none that tokenizers reads: it has no {FILE_NAME}.")
+        return Tokenizer(name, place, loaded)
+    except (TokenizerError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a broken file makes Rust code panic, which is no Exception
+        raise TokenizerError(f"{name}: {_reason(error, place)}") from error
+
+
+def _of_hub(transformers: Any, hub_id: str, hub: bool, progress: Callable[[str], None]) -> Any:
+    try:
+        return _from_pretrained(transformers, hub_id, local=True)
+    except OSError:
+        if not hub:
+            raise TokenizerError(f"{hub_id}: it is no local folder, and not in the local cache of the hub.") from None
+    progress(f"fetching {hub_id} from the hub")
+    return _from_pretrained(transformers, hub_id, local=False)
+
+
+def _from_pretrained(transformers: Any, name: str, *, local: bool) -> Any:
+    return transformers.AutoTokenizer.from_pretrained(name, local_files_only=local, trust_remote_code=False)
+
+
+def _reason(error: BaseException, place: Place) -> str:
+    text = " ".join(str(error).split())
+    if "trust_remote_code" in text or "custom code" in text:
+        return (
+            "this tokenizer is a program that comes with the model (auto_map in its configuration). llmdebug runs no "
+            "code of a model: give another tokenizer, or let the server count with its own /tokenize."
+        )
+    for package in ("sentencepiece", "tiktoken", "protobuf"):
+        if package in text.lower():
+            return (
+                f"reading this tokenizer needs the package {package}: install it beside llmdebug, or save the "
+                f"tokenizer as {FILE_NAME}."
+            )
+    if isinstance(error, OSError) and place.hub_id:
+        return f"it is not in the local cache, and the hub did not give it: {text[:MAX_REASON]}"
+    return f"the tokenizer cannot be loaded: {text[:MAX_REASON] or 'no reason is given'} ({type(error).__name__})"
+
+
+class Tokenizer:
+    """Text to ids and back, with what the ids are made of."""
+
+    def __init__(self, name: str, place: Place, loaded: Any) -> None:
+        self.name = name
+        self.place = place
+        self.loaded = loaded
+        backend = loaded.backend_tokenizer
+        decoder = _state(backend.decoder)
+        self.scheme = pieces.scheme_of(decoder)
+        self._kind = type(backend.model).__name__
+        self._bytes_of = pieces.bytes_of(self.scheme, pieces.space_of(decoder))
+        added = backend.get_added_tokens_decoder()
+        self._special = {id_ for id_, token in added.items() if token.special}
+        self._added = {id_: token.content.encode("utf-8", "surrogatepass") for id_, token in added.items()}
+        self._token_of = backend.id_to_token
+        ids = backend.get_vocab(with_added_tokens=True).values()
+        self.size = max(ids, default=-1) + 1
+        self._holes = self.size - len(set(ids))
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        config = self._config()
+        limit, source = self._limit(config)
+        return Vocabulary(
+            name=self.name,
+            place=str(self.place.path) if self.place.path else self.place.hub_id,
+            kind=f"{self._kind}, {self.scheme}",
+            size=self.size,
+            holes=self._holes,
+            rows=_number(_nested(config, "vocab_size")),
+            limit=limit,
+            limit_from=source,
+            has_template=bool(getattr(self.loaded, "chat_template", None)),
+        )
+
+    def encode(self, text: str, *, special: bool) -> Reading:
+        """The ids of a text; `special` adds what the tokenizer puts around a text. Raises TokenizerError."""
+        ids = self.ids_of(text, special=special)
+        back = self.loaded.decode(list(ids), skip_special_tokens=special, clean_up_tokenization_spaces=False)
+        return Reading(text=text, cells=self.cells(ids), difference=first_text_difference(text, back))
+
+    def ids_of(self, text: str, *, special: bool) -> tuple[int, ...]:
+        """Raises TokenizerError."""
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise TokenizerError(f"Character {error.start} of the text is half a surrogate pair: no UTF-8.") from error
+        ids = tuple(self.loaded.encode(text, add_special_tokens=special))
+        if len(ids) > MAX_TOKENS:
+            raise TokenizerError(f"The text has {len(ids):,} tokens; at most {MAX_TOKENS:,} are shown.")
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> Reading:
+        """The text of ids; ids that have no token stand for nothing and are marked."""
+        cells = self.cells(tuple(ids))
+        known = [id_ for id_, mark in zip(cells.ids, cells.marks, strict=True) if mark != OUTSIDE]
+        text = self.loaded.decode(known, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        if "\ufffd" in text:
+            text = pieces.text_of(cells.pieces, cells.marks)
+        broken = cells.marks.find(BROKEN)
+        if broken >= 0:
+            difference: Difference | None = Difference(broken, "id", str(cells.ids[broken]), "")
+        elif len(known) == len(cells):
+            difference = first_id_difference(cells.ids, self.ids_of(text, special=False))
+        else:
+            difference = None
+        return Reading(text=text, cells=cells, difference=difference)
+
+    def cells(self, ids: tuple[int, ...]) -> Cells:
+        """Never raises for what the ids are: an integer that is no id has no token."""
+        found: dict[int, tuple[bytes, str]] = {}
+        for id_ in set(ids):
+            found[id_] = self._piece(id_)
+        parts = tuple(found[id_][0] for id_ in ids)
+        known = "".join(found[id_][1] for id_ in ids)
+        return Cells(ids, parts, pieces.marks_of(parts, known))
+
+    def _piece(self, id_: int) -> tuple[bytes, str]:
+        if not 0 <= id_ < self.size:
+            return b"", OUTSIDE
+        if id_ in self._added:
+            return self._added[id_], SPECIAL if id_ in self._special else TEXT
+        token = self._token_of(id_)
+        return (b"", OUTSIDE) if token is None else (self._bytes_of(token), TEXT)
+
+    def _config(self) -> dict[str, Any]:
+        """The model's config.json; empty where there is none to read."""
+        folder = self.place.path if self.place.path and self.place.path.is_dir() else None
+        if folder is None and self.place.hub_id:
+            found = import_module("transformers.utils").cached_file(
+                self.place.hub_id, "config.json", local_files_only=True, _raise_exceptions_for_missing_entries=False
+            )
+            folder = Path(found).parent if found else None
+        return _read_json(folder / "config.json") if folder else {}
+
+    def _limit(self, config: dict[str, Any]) -> tuple[int | None, str]:
+        """The context's tokens, and which file says so."""
+        for key in LIMIT_KEYS:
+            limit = _number(_nested(config, key))
+            if limit is not None and 0 < limit < MAX_LIMIT:
+                return limit, f"{key} in config.json"
+        limit = _number(getattr(self.loaded, "model_max_length", None))
+        if limit is not None and 0 < limit < MAX_LIMIT:
+            return limit, f"model_max_length in {CONFIG_NAME}"
+        return None, ""
+
+
+def _state(part: Any) -> Any:
+    """A decoder as JSON; None where there is none."""
+    if part is None:
+        return None
+    try:
+        return json.loads(part.__getstate__())
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _nested(config: dict[str, Any], key: str) -> Any:
+    """A value of the configuration, or of the text model in it."""
+    if key in config:
+        return config[key]
+    for part in ("text_config", "llm_config", "language_config"):
+        inner = config.get(part)
+        if isinstance(inner, dict) and key in inner:
+            return inner[key]
+    return None
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            value = json.loads(file.read(MAX_CONFIG))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

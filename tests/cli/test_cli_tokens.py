@@ -1,0 +1,117 @@
+"""`llmdebug tokens`, as people and programs run it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from running import run
+
+from llmdebug.cli.connection import Connection
+from llmdebug.cli.guard import CommandError
+from llmdebug.cli.token_report import report_text
+from llmdebug.cli.tokenizing import Wanted, show_tokens
+from llmdebug.config.load import load_settings
+from llmdebug.demo import model
+from llmdebug.demo.server import REQUESTS, DemoServer
+from llmdebug.tokens.prompts import Budget, Prompt
+from llmdebug.tokens.report import PromptTokens, TokenReport
+from llmdebug.tokens.values import Cells, Difference, Reading, TokenizerError
+
+DEMO = ("tokens", "--tokenizer", str(model.FOLDER))
+
+
+async def test_a_text_becomes_ids() -> None:
+    done = await run(*DEMO, "--text", "-", "--json", stdin="The White 你".encode())
+    assert done.code == 0, done.err
+    (told,) = done.lines
+    prompt = told["prompts"][0]
+    assert told["schema"] == "llmdebug.tokens/1" and told["tokenizer"]["size"] == 1536
+    assert [token["id"] for token in prompt["tokens"]][:2] == [361, 836]
+    assert prompt["tokens"][-1] == {"id": 257, "text": "\\xa0", "kind": "part of a character", "bytes": "a0"}
+    assert (prompt["count"], prompt["difference"], told["limit"]) == (6, None, 256)
+
+
+async def test_ids_become_text_and_those_out_of_the_vocabulary_are_told() -> None:
+    done = await run(*DEMO, "--ids", "[361, 836, 16331, -1]")
+    assert done.code == 1
+    out = done.out.decode()
+    assert "Out of the vocabulary: 16331 at position 2, -1 at position 3." in out
+    assert 'text: "The White"' in out
+
+
+async def test_the_chat_of_a_request_is_rendered_with_the_served_tokenizer(nanoserve: DemoServer) -> None:
+    done = await run("tokens", "--request", f"{REQUESTS}#chat-stream", "--base-url", nanoserve.base_url, "--rendered")
+    assert (done.code, done.out.decode()) == (
+        0,
+        "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n\n",
+    )
+
+
+async def test_a_template_s_refusal_names_the_message_and_the_line() -> None:
+    done = await run(*DEMO, "--request", f"{REQUESTS}#roles", "--base-url", "http://127.0.0.1:9")
+    assert done.code == 1
+    assert "/messages/1: the chat template refuses: Conversation roles must alternate" in done.out.decode()
+    assert "line 6 of the template: {{- raise_exception(" in done.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Wanted(tokenizer=""), "one of --text, --ids and --request"),
+        (Wanted(tokenizer="", text="a", ids="1"), "one of --text, --ids and --request"),
+        (Wanted(tokenizer="", text="a"), "neither a tokenizer nor a server"),
+        (Wanted(tokenizer=str(model.FOLDER), ids="1,x"), "'x' is no id"),
+        (Wanted(tokenizer=str(model.FOLDER), request=f"{REQUESTS}#models"), "has no body"),
+        (Wanted(tokenizer=str(model.FOLDER / "nothing"), text="a"), "there is no such folder or file"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(wanted: Wanted, said: str) -> None:
+    base_url = "http://127.0.0.1:9" if wanted.request else None
+    connection = Connection(
+        base_url=base_url,
+        variables=(),
+        headers=(),
+        api_key_env=None,
+        sources=(),
+        proxy=None,
+        ca_file=None,
+        client_cert=None,
+        client_key=None,
+        insecure=False,
+        settings=load_settings(),
+    )
+    with pytest.raises((CommandError, TokenizerError), match=said):
+        show_tokens(wanted, connection, as_json=False)
+
+
+def test_the_report_tells_all_there_is_to_tell() -> None:
+    cells = Cells((1, 2, 99), (b" a\n", b"\xc3", b""), "txo")
+    reading = Reading(text=" a\n", cells=cells, difference=Difference(0, "character", "A", "a"))
+    prompt = PromptTokens(prompt=Prompt(pointer="/prompt", form="text"), reading=reading, notes=("\x1b[31mred",))
+    report = TokenReport(prompts=(prompt,), budget=Budget("/max_tokens", 10), limit=12, limit_from="the server says so")
+    assert report_text(report, sys.__stdout__ or sys.stdout).splitlines() == [
+        "/prompt: 3 tokens, 25.0% of the context of 12 (the server says so); with /max_tokens 13: 1 too many",
+        "Out of the vocabulary: 99 at position 2.",
+        "There and back again: character 0 differs: 'A' became 'a'.",
+        "note: ␛[31mred",
+        '0   1  " a\\n"',
+        '1   2  "\\xc3"  (broken UTF-8)',
+        "2  99    (out of the vocabulary)",
+    ]
+
+
+def modules_of(code: str) -> set[str]:
+    """Top-level modules that are loaded after some code."""
+    told = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{told}"], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_heavy_libraries_stay_in_the_tokenizer_s_process() -> None:
+    heavy: set[Any] = {"transformers", "tokenizers", "numpy", "huggingface_hub", "jinja2"}
+    starts = ("llmdebug.cli.tokenizing", "llmdebug.debugger.tokenizing", "llmdebug.tui.app", "llmdebug.cli.main")
+    for module in starts:
+        assert not heavy & modules_of(f"import {module}"), module

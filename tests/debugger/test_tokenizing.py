@@ -1,0 +1,140 @@
+"""Tokens of requests: counts are those that the server counts, refusals are foreseen."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmdebug.debugger.session import Session
+from llmdebug.debugger.tokenizing import Tokenizing
+from llmdebug.demo import model
+from llmdebug.demo.server import DemoServer
+from llmdebug.http.exchange import Request
+from llmdebug.tokens.values import TokenizerError
+
+WORDS = ["Alice", "the Queen", " off with", "\n", "wörld", "你好", "🎉", "<|im_start|>", "  ", "a" * 30, "?"]
+USER = {"role": "user", "content": "Hello"}
+
+
+def silent(what: str) -> None:
+    """Progress that nobody looks at."""
+
+
+def some_text(chance: random.Random) -> str:
+    return "".join(chance.choice(WORDS) for _ in range(chance.randint(1, 8)))
+
+
+def some_chat(chance: random.Random) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = []
+    if chance.random() < 0.3:
+        messages.append({"role": "system", "content": some_text(chance)})
+    for _ in range(chance.randint(0, 2)):
+        messages += [{"role": "user", "content": some_text(chance)}, some_answer(chance)]
+    parts = [{"type": "text", "text": some_text(chance)} for _ in range(2)]
+    messages.append({"role": "user", "content": chance.choice([some_text(chance), parts])})
+    if chance.random() < 0.3:
+        answer = {"role": "assistant", "content": some_text(chance)}
+        return {"messages": [*messages, answer], "continue_final_message": True, "add_generation_prompt": False}
+    if chance.random() < 0.3:
+        tool = {"type": "function", "function": {"name": "f", "parameters": {"<b>": "ä"}}}
+        return {"messages": messages, "tools": [tool]}
+    return {"messages": messages}
+
+
+def some_answer(chance: random.Random) -> dict[str, Any]:
+    if chance.random() < 0.7:
+        return {"role": "assistant", "content": some_text(chance)}
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": json.dumps({"b": 1, "a": ["<ä>"]})}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+async def counted(session: Session, base_url: str, body: dict[str, Any]) -> int:
+    """What the server says that the prompt of a request has."""
+    path = "/v1/chat/completions" if "messages" in body else "/v1/completions"
+    data = json.dumps({"model": "alice", "max_tokens": 1, **body}).encode()
+    headers = (("Content-Type", "application/json"),)
+    exchange = await session.fetch(Request(method="POST", url=base_url + path, headers=headers, body=data))
+    assert exchange.response is not None and exchange.response.status == 200, exchange.response
+    count: int = json.loads(exchange.response.body)["usage"]["prompt_tokens"]
+    return count
+
+
+async def test_counts_are_those_of_the_server_for_random_prompts_and_chats() -> None:
+    chance = random.Random(8)
+    with DemoServer(max_model_len=4096, tool_call_parser="tagged") as server:
+        async with (
+            Session(base_url=server.base_url, keep=False) as session,
+            Tokenizing(session.fetch, base_url=server.base_url) as tokens,
+        ):
+            for number in range(200):
+                body = {"prompt": some_text(chance)} if number % 2 else some_chat(chance)
+                report = await tokens.read(body, progress=silent)
+                assert report.prompts[0].count == await counted(session, server.base_url, body), body
+            assert report.vocabulary is not None and report.vocabulary.place == str(model.FOLDER)
+            assert (report.limit, report.limit_from) == (4096, "the server says so")
+
+
+async def test_the_server_s_own_tokens_are_compared(nanoserve: DemoServer) -> None:
+    async with (
+        Session(base_url=nanoserve.base_url, keep=False) as session,
+        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+    ):
+        for body in ({"prompt": "The Queen"}, {"prompt": [361, 836]}, {"messages": [USER]}):
+            read = (await tokens.read(body, progress=silent, compare=True)).prompts[0]
+            assert read.server is None and read.notes == ("The server's own tokens are the same.",)
+
+
+async def test_another_tokenizer_than_the_server_s_is_told(nanoserve: DemoServer, folders: dict[str, Path]) -> None:
+    async with Session(base_url=nanoserve.base_url, keep=False) as session:
+        name = str(folders["unigram"])
+        async with Tokenizing(session.fetch, base_url=nanoserve.base_url, name=name) as tokens:
+            read = (await tokens.read({"prompt": "The Queen"}, progress=silent, compare=True)).prompts[0]
+            assert read.server is not None and read.notes == ("The server's own tokens differ.",)
+
+
+async def test_without_a_local_tokenizer_the_server_is_asked(
+    nanoserve: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        Session(base_url=nanoserve.base_url, keep=False) as session,
+        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+    ):
+        served = await tokens.served()
+        monkeypatch.setattr(tokens, "_served", type(served)(model="alice", limit=served.limit))
+        read = await tokens.read({"prompt": ["Alice", [361, 836]]}, progress=silent)
+        assert read.vocabulary is None and [prompt.count for prompt in read.prompts][1:] == [2]
+        assert read.prompts[1].reading is not None and read.prompts[1].reading.text == "The White"
+        chat = (await tokens.read({"messages": [USER]}, progress=silent)).prompts[0]
+        assert "needs the model's own files" in chat.problem
+
+
+async def test_what_will_be_refused_is_foreseen() -> None:
+    async with Tokenizing(name=str(model.FOLDER)) as tokens:
+        bad_ids = await tokens.read({"prompt": [1008, 5072, 16331]}, progress=silent)
+        assert bad_ids.prompts[0].outside == (1, 2)
+        two_users = await tokens.read({"messages": [USER, USER]}, progress=silent)
+        assert two_users.prompts[0].prompt.pointer == "/messages/1"
+        assert two_users.prompts[0].fault is not None and two_users.prompts[0].fault.line == 6
+        too_long = await tokens.read({"prompt": "Alice", "max_tokens": 1000}, progress=silent)
+        assert too_long.over == 1000 + (too_long.prompts[0].count or 0) - 256
+        broken = {"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]}
+        arguments = await tokens.read({"messages": [USER, broken, USER]}, progress=silent)
+        assert arguments.prompts[0].prompt.pointer == "/messages/1/tool_calls/0/function/arguments"
+
+
+async def test_without_tokenizer_and_server_there_is_a_sentence() -> None:
+    async with Tokenizing() as tokens:
+        read = (await tokens.read({"prompt": "a"}, progress=silent)).prompts[0]
+        assert "neither a tokenizer nor a server" in read.problem
+
+
+async def test_a_tokenizer_that_was_given_must_be_one(tmp_path: Path) -> None:
+    async with Tokenizing(name=str(tmp_path)) as tokens:
+        with pytest.raises(TokenizerError):
+            await tokens.read({"prompt": "a"}, progress=silent)
+        await tokens.use(str(model.FOLDER))
+        assert (await tokens.read({"prompt": "Alice"}, progress=silent)).prompts[0].count

@@ -1,0 +1,83 @@
+"""The tokenizer's process: its answers, its end, and a loop that goes on meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from vocabularies import CHATML
+
+from llmdebug.tokens import process
+from llmdebug.tokens.process import LocalTokenizer
+from llmdebug.tokens.tokenizer import Tokenizer
+from llmdebug.tokens.values import Chat, Reading, TemplateFault, TokenizerError
+
+USER = {"role": "user", "content": "Hello"}
+ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+
+
+async def test_answers_are_those_of_the_tokenizer(
+    folders: Mapping[str, Path], tokenizers: Mapping[str, Tokenizer]
+) -> None:
+    stages: list[str] = []
+    name = str(folders["unigram"])
+    async with await LocalTokenizer.load(name, progress=stages.append) as local:
+        assert stages == ["loading transformers", "loading the tokenizer"]
+        assert local.vocabulary == tokenizers["unigram"].vocabulary
+        texts = ["The Queen of Hearts", "", "你好", "a" * 10_000]
+        readings = await asyncio.gather(*(local.encode(text, special=True) for text in texts))
+        assert list(readings) == [tokenizers["unigram"].encode(text, special=True) for text in texts]
+        ids = [5, -1, 10**30, 7]
+        assert (await local.decode(ids)).cells.ids == tuple(ids)
+        assert (await local.decode(ids)).cells.outside() == (1, 2)
+
+
+async def test_a_conversation_is_rendered_or_faulty(folders: Mapping[str, Path]) -> None:
+    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
+        rendered = await local.render(Chat(messages=[USER]))
+        assert isinstance(rendered, Reading) and rendered.text == "<s>user: Hello<s>assistant: "
+        assert rendered.cells.marks.count("s") == 2
+        refused = await local.render(Chat(messages=[USER, {"role": "system", "content": ""}]), CHATML)
+        assert isinstance(refused, TemplateFault) and refused.index == 1
+
+
+async def test_what_cannot_be_loaded_is_a_sentence_and_leaves_no_process(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match="no tokenizer in this folder"):
+        await LocalTokenizer.load(str(tmp_path))
+
+
+async def test_an_endless_template_is_ended(folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "ANSWER_S", 0.5)
+    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
+        with pytest.raises(TokenizerError, match="gave no answer within"):
+            await local.render(Chat(messages=[USER]), ENDLESS)
+        assert not local.is_alive
+        with pytest.raises(TokenizerError, match="load the tokenizer again"):
+            await local.encode("a")
+
+
+async def test_a_template_that_eats_memory_is_a_sentence(folders: Mapping[str, Path]) -> None:
+    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
+        fault = await local.render(Chat(messages=[USER]), "{{ 'a' * (10 ** 12) }}")
+        assert isinstance(fault, TemplateFault) and "memory" in fault.message
+
+
+async def test_cancelling_ends_the_process(folders: Mapping[str, Path]) -> None:
+    local = await LocalTokenizer.load(str(folders["byte_level"]))
+    asked = asyncio.create_task(local.render(Chat(messages=[USER]), ENDLESS))
+    await asyncio.sleep(0)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert not local.is_alive
+
+
+async def test_a_process_that_dies_is_a_sentence(folders: Mapping[str, Path]) -> None:
+    local = await LocalTokenizer.load(str(folders["byte_level"]))
+    asked = asyncio.create_task(local.render(Chat(messages=[USER]), ENDLESS))
+    await asyncio.sleep(0)
+    local._process.kill()
+    with pytest.raises(TokenizerError, match="ended before it answered"):
+        await asked
