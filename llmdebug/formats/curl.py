@@ -16,7 +16,9 @@ from llmdebug.http.exchange import Headers, Request, header
 
 _START = re.compile(r"(?:^|[\s;&|])curl(?:\.exe)?\s")
 _SHELL = re.compile(
-    r"""\$'(?P<ansi>(?:[^'\\]|\\.)*+)'|'[^']*+'|"(?:[^"\\]|\\.)*+"|(?P<continued>[\\^]\r?\n)|\\.""", re.DOTALL
+    r"""\$'(?P<ansi>[^'\\]*+(?:\\.[^'\\]*+)*+)'|'[^']*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"
+    |(?P<continued>[\\^]\r?\n)|\\.""",
+    re.DOTALL | re.VERBOSE,
 )
 """What shlex reads otherwise than a shell, beside the quoted texts in which it does not count."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "'": "'", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}

@@ -19,7 +19,7 @@ import msgspec
 
 from llmdebug.formats.errors import FormatError, decode_text, read_file
 
-_REFERENCE = re.compile(r"\{\{\s*(?:([A-Za-z_][\w.-]*)|\$([A-Za-z][\w.-]*)((?:[ \t]+[^\s{}]+)*+))\s*\}\}")
+_REFERENCE = re.compile(r"\{\{\s*(?:([A-Za-z_][\w.-]*)|\$([A-Za-z][\w.-]*)((?:[ \t]++[^\s{}]++)*+))\s*\}\}")
 _OF_A_STEP = re.compile(r"[\w-]+\.(?:request|response)\.(?:body|headers)\b")
 """`{{login.response.headers.X-Id}}` stays for whoever steps through the file."""
 _MAX_EXPANDED = 16 * 1024 * 1024
