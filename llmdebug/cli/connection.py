@@ -55,6 +55,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
             options=self._client_options(),
             keep=self.settings.record,
             record_in=record_in,
+            probing=self.settings.probe,
+            families=self.settings.family_folder,
         )
 
     def _client_options(self) -> ClientOptions:
@@ -73,7 +75,12 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def effective_settings(
-    connect_timeout: float | None, first_byte_timeout: float | None, timeout: float | None, *, no_record: bool
+    connect_timeout: float | None,
+    first_byte_timeout: float | None,
+    timeout: float | None,
+    *,
+    no_record: bool,
+    no_probe: bool,
 ) -> Settings:
     """These flags over the environment over the config file. Raises ConfigError."""
     return load_settings(
@@ -82,6 +89,7 @@ def effective_settings(
             "first_byte_timeout": first_byte_timeout,
             "timeout": timeout,
             "record": False if no_record else None,
+            "probe": False if no_probe else None,
         }
     )
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "demo": "llmdebug.cli.demo",
     "tokens": "llmdebug.cli.tokens",
     "open": "llmdebug.cli.open",
+    "link": "llmdebug.cli.link",
     "sources": "llmdebug.cli.sources",
     "config": "llmdebug.cli.config",
     "cache": "llmdebug.cli.cache",

@@ -17,6 +17,7 @@ def command(
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
     no_record: options.NoRecord = False,
+    no_probe: options.NoProbe = False,
     connect_timeout: options.ConnectTimeout = None,
     first_byte_timeout: options.FirstByteTimeout = None,
     timeout: options.TotalTimeout = None,
@@ -31,7 +32,7 @@ def command(
     from llmdebug.cli.screen import show_screen
 
     return show_screen(
-        effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=no_record),
+        effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=no_record, no_probe=no_probe),
         base_url=url,
         sources=source,
         file=file,

@@ -99,4 +99,7 @@ ClientKey = Annotated[
 Insecure = Annotated[bool, typer.Option("--insecure", help="Check no certificates. Said on stderr each time.")]
 ShowSecrets = Annotated[bool, typer.Option("--show-secrets", help="Print keys and cookies instead of {{secret:NAME}}.")]
 NoRecord = Annotated[bool, typer.Option("--no-record", help="Keep nothing of this in the history.")]
+NoProbe = Annotated[
+    bool, typer.Option("--no-probe", help="Ask the server nothing but the request: neither its version nor its routes.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]

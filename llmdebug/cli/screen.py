@@ -31,6 +31,8 @@ def show_screen(
         file=file,
         config=settings,
         record=settings.record,
+        probe=settings.probe,
+        families=settings.family_folder,
         client={**times, **(client or {})},
         **opening,
     )

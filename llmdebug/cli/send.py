@@ -22,6 +22,7 @@ def command(
     as_json: options.AsJson = False,
     show_secrets: options.ShowSecrets = False,
     no_record: options.NoRecord = False,
+    no_probe: options.NoProbe = False,
     connect_timeout: options.ConnectTimeout = None,
     first_byte_timeout: options.FirstByteTimeout = None,
     timeout: options.TotalTimeout = None,
@@ -50,6 +51,8 @@ def command(
         client_cert=client_cert,
         client_key=client_key,
         insecure=insecure,
-        settings=effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=no_record),
+        settings=effective_settings(
+            connect_timeout, first_byte_timeout, timeout, no_record=no_record, no_probe=no_probe
+        ),
     )
     return send(reference, connection, diagnose=diagnose, dry_run=dry_run, as_json=as_json, show_secrets=show_secrets)

@@ -70,6 +70,13 @@ SETTINGS: tuple[Setting, ...] = (
         variable="LLMDEBUG_RECORD",
         help="whether exchanges are kept in the history",
     ),
+    Setting(
+        name="probe",
+        kind=bool,
+        default=True,
+        variable="LLMDEBUG_PROBE",
+        help="whether a server is asked what it is (GET requests), to hold its version and routes against the source",
+    ),
 )
 
 BY_NAME: dict[str, Setting] = {setting.name: setting for setting in SETTINGS}
@@ -113,6 +120,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.values["record"].value)
 
     @property
+    def probe(self) -> bool:
+        return bool(self.values["probe"].value)
+
+    @property
     def connect_timeout_s(self) -> float | None:
         """None waits for ever."""
         return float(self.values["connect_timeout"].value) or None
@@ -129,3 +140,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def theme_folder(self) -> Path | None:
         """Where the user's own themes lie."""
         return self.path.parent / "themes" if self.path is not None else None
+
+    @property
+    def family_folder(self) -> Path | None:
+        """Where the user's own families of servers lie."""
+        return self.path.parent / "families" if self.path is not None else None

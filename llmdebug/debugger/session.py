@@ -34,6 +34,7 @@ from llmdebug.source.tree import TreeError
 if TYPE_CHECKING:
     from llmdebug.http.client import Client
     from llmdebug.http.options import ClientOptions
+    from llmdebug.linking.probe import Server
 
 NOTE = "diagnosis"
 """The note beside an exchange that holds its diagnosis."""
@@ -89,15 +90,21 @@ class Session:
         options: ClientOptions | None = None,
         keep: bool = True,
         record_in: Path | None = None,
+        probing: bool = True,
+        families: Path | None = None,
     ) -> None:
         """Without `sources`, the trees last linked to `base_url` are taken. Raises TreeError for given ones.
 
         Sources that are not at hand are linked by link_given().
 
         `keep` records exchanges and remembers which trees belong to which server; `record_in` is a file to
-        record in instead of the history.
+        record in instead of the history. `probing`: whether the server may be asked what it is; `families` is
+        the folder of the user's own families of servers.
         """
         self.base_url = base_url
+        self._probing = probing
+        self._families = families
+        self._server: asyncio.Task[Server] | None = None
         self._keep = keep
         self.secrets: dict[str, str] = {}
         """Every secret seen so far, by the name it is kept under."""
@@ -186,6 +193,8 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._server is not None:
+            self._server.cancel()
         if self._client is not None:
             await self._client.__aexit__(kind, error, trace)
         if self._history is not None:
@@ -243,6 +252,23 @@ class Session:
         """As send(), unrecorded: for what llmdebug itself asks a server."""
         client = await self._entered_client()
         return await client.send(self.prepared(request))
+
+    async def probe(self) -> Server:
+        """What the server of this session's base URL says of itself; it is asked once."""
+        if self._server is None:
+            self._server = asyncio.create_task(self._probe())
+        return await asyncio.shield(self._server)
+
+    async def _probe(self) -> Server:
+        from llmdebug.debugger.probing import probe_server
+        from llmdebug.linking.probe import Server
+
+        if not self._probing or not self.base_url:
+            return Server(problem="The server was not asked what it is.")
+        server, problems = await probe_server(self.base_url, self._options, self.prepared, self._families)
+        for problem in problems:
+            self._warn(problem)
+        return server
 
     async def _entered_client(self) -> Client:
         if self._client is None:

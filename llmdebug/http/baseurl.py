@@ -63,6 +63,13 @@ def split(url: str, base: str | None = None) -> tuple[str, str]:
     return origin, path
 
 
+def root_of(base: str) -> str:
+    """A base without the version that ends it and without query: what a server's own routes stand behind."""
+    origin, segments = _split_path(base.partition("#")[0].partition("?")[0])
+    kept = segments[: len(segments) - len(_version_tail(segments))]
+    return "/".join([origin, *kept])
+
+
 def route_candidates(path: str) -> tuple[str, ...]:
     """A path and its suffixes at segment borders, longest first: what a server behind a gateway may see."""
     segments = path.strip("/").split("/")

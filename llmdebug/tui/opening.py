@@ -11,6 +11,8 @@ from llmdebug.http.exchange import Request
 from llmdebug.tui.worksheet import Worksheet
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from llmdebug.debugger.session import Session
     from llmdebug.demo.server import DemoServer
 
@@ -33,6 +35,10 @@ class Opening:
     record: bool = True
     demo: DemoServer | None = None
     """The embedded server to start, its port taken already; its requests are opened."""
+    probe: bool = True
+    """Whether the server may be asked what it is."""
+    families: Path | None = None
+    """The folder of the user's own families of servers."""
 
     def session(self, base_url: str | None, sources: tuple[str, ...]) -> Session:
         """Raises TreeError, CredentialsError. Imports the debugger: call it off the event loop."""
@@ -46,6 +52,8 @@ class Opening:
             credentials=credentials(self.header_lines, api_key_env=self.api_key_env, environment=os.environ),
             options=ClientOptions(**self.client),
             keep=self.record,
+            probing=self.probe,
+            families=self.families,
         )
 
 
