@@ -80,7 +80,7 @@ def effective_settings(
     timeout: float | None,
     *,
     no_record: bool,
-    no_probe: bool,
+    no_probe: bool = False,
 ) -> Settings:
     """These flags over the environment over the config file. Raises ConfigError."""
     return load_settings(
