@@ -87,6 +87,26 @@ def test_a_hang_up_in_the_middle_of_an_edit_keeps_it(own_state: Path) -> None:
         tmux.shows("half an edit")
 
 
+def test_without_its_terminal_the_app_ends(own_state: Path) -> None:
+    with Tmux(f"{LLMDEBUG} demo") as tmux:
+        tmux.shows("? more")
+        shell = tmux.pid()
+        child = int(Path(f"/proc/{shell}/task/{shell}/children").read_text(encoding="utf-8").split()[0])
+        tmux.keys("s")
+        tmux.run("kill-server")
+        end = time.monotonic() + 20
+        while is_running(child) and time.monotonic() < end:
+            time.sleep(0.02)
+        assert not is_running(child)
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_after_the_shell_and_after_a_mess_the_screen_is_whole(own_state: Path) -> None:
     with Tmux(f"bash --norc -ic '{LLMDEBUG} demo; fg; true'") as tmux:
         whole = tmux.shows("? more")
