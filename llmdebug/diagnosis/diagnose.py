@@ -15,6 +15,7 @@ from llmdebug.diagnosis.hits import name_hits
 from llmdebug.diagnosis.ignored import ignored_by
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.library import from_library
+from llmdebug.diagnosis.log_claim import from_log
 from llmdebug.diagnosis.malformed import unreadable_body
 from llmdebug.diagnosis.question import Question, ask
 from llmdebug.diagnosis.remedies.build import remedies
@@ -22,11 +23,16 @@ from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
 from llmdebug.diagnosis.schema_claim import folded, from_schema
 from llmdebug.diagnosis.silent import from_code, from_crash, is_silent
+from llmdebug.diagnosis.stranger import strange_name
 from llmdebug.diagnosis.text_claim import bare, from_text, settle
 from llmdebug.diagnosis.verdict import NO_TREE, Diagnosis, Kind, Site
 from llmdebug.diagnosis.wording import summary, trail
+from llmdebug.formats.serverlog import ServerLog
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index
+
+STRANGE = 0.15
+"""How sure a finding is whose text names what the tree lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +42,23 @@ class Look:
     finding: Finding
     ground: Ground | None = None
     registered: Registered | None = None
+    told: Question | None = None
+    """The question as a log answers it, where that tells more than the answer."""
 
 
-def diagnose(exchange: Exchange, indexes: Sequence[Index] = ()) -> Diagnosis:
+def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: ServerLog | None = None) -> Diagnosis:
     """What llmdebug has to say of an exchange; the nearest tree (the gateway) comes first in `indexes`.
 
-    Never raises for what an exchange or a tree holds; raises Cancelled where the index was told to stop.
+    `log` is what the server wrote beside it. Never raises for what an exchange, a tree or a log holds; raises
+    Cancelled where the index was told to stop.
     """
     started = time.perf_counter()
     question = ask(exchange)
     if question is None:
         message = exchange.failure.message if exchange.failure else "there is no answer to diagnose"
         return Diagnosis(summary=message, kind="other")
-    looks = [look(ground_of(index), question) for index in indexes]
-    best = max(looks, key=lambda each: each.finding.confidence, default=Look(without_tree(question)))
+    looks = [look(ground_of(index), question, log) for index in indexes] or [_by_answer(question, log)]
+    best = max(looks, key=lambda each: each.finding.confidence)
     looked = time.perf_counter()
     diagnosis = _diagnosis(question, best, len(indexes) > 1)
     for index in indexes:
@@ -82,7 +91,7 @@ def _diagnosis(question: Question, best: Look, several: bool) -> Diagnosis:
         paths = dict.fromkeys([*(s.file for s in finding.spots), *ground.index.base()])
         notes += [f"could not be parsed, so not searched: {problem}" for problem in ground.index.problems(paths)]
     return Diagnosis(
-        summary=summary(question, finding, ground, best.registered),
+        summary=summary(best.told or question, finding, ground, best.registered),
         kind=finding.kind,
         fields=tuple(finding.fields),
         ignored=tuple(finding.ignored),
@@ -123,11 +132,24 @@ def without_tree(question: Question) -> Finding:
     return Finding(kind, fields)
 
 
-def look(ground: Ground, question: Question) -> Look:
+def _by_answer(question: Question, log: ServerLog | None) -> Look:
+    """Without a tree."""
+    told = from_log(None, None, question, None, log, without_tree) if log is not None else None
+    return Look(told.finding, told=told.question) if told else Look(without_tree(question))
+
+
+def look(ground: Ground, question: Question, log: ServerLog | None = None) -> Look:
     """What one tree tells of a question."""
     resolution = ground.resolve(question.method, question.path)
     registered = resolution.matches[0] if resolution.matches else None
-    finding = _refusal(ground, resolution, registered, question)
+    finding, told = _refusal(ground, resolution, registered, question), None
+    if finding is not None and finding.spots and (name := strange_name(ground, question)):
+        finding = _disowned(finding, name)
+    if log is not None:
+        told = from_log(
+            ground, registered, question, finding, log, lambda said: _refusal(ground, resolution, registered, said)
+        )
+        finding = told.finding if told else finding
     dropped = ignored_by(ground, registered, question)
     if finding is None:
         kind: Kind = "ignored_field" if dropped.pointers else "none"
@@ -135,7 +157,16 @@ def look(ground: Ground, question: Question) -> Look:
         finding = Finding(kind, [], dropped.spots, ignored=dropped.pointers, confidence=confidence)
     else:
         finding.ignored = [p for p in dropped.pointers if all(f.pointer != p for f in finding.fields)]
-    return Look(finding, ground, registered)
+    return Look(finding, ground, registered, told.question if told else None)
+
+
+def _disowned(finding: Finding, name: str) -> Finding:
+    """A finding without its claims: the answer names something that the tree does not have."""
+    finding.related = [*finding.spots, *finding.related]
+    finding.spots = []
+    finding.notes = [f"the answer names {name}, which the linked tree lacks: another server or version said it"]
+    finding.confidence = STRANGE
+    return finding
 
 
 def _refusal(

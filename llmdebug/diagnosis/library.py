@@ -17,9 +17,12 @@ from llmdebug.diagnosis.kinds import kind_of_text
 from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.template import letters_in
 from llmdebug.diagnosis.text_claim import settle
 
 MAX_SPOTS = 3
+MOST = 0.5
+"""Share of a text that a library must say: a line of it inside the report of another server is not enough."""
 BODY_NAME = re.compile(rb"loads\(\s*(?:await )?[\w.]*?(?:body|rfile|request\.data)(?:\(|\)|\.decode\b|\.read\b)")
 
 
@@ -38,9 +41,20 @@ class Library:
     """Whether the calls have names that nothing else has."""
     about: tuple[str, ...] = ()
     """Fields of a request that it is usually given."""
+    modules: tuple[str, ...] = ()
+    """Modules that a tree imports to have it; none for what is part of the language."""
 
     def says(self, text: str) -> bool:
         return any(re.search(pattern, text, re.I) for pattern in self.texts)
+
+    def share(self, text: str) -> float:
+        """Of the letters of a text, those in lines that the library says."""
+        said = [line for line in text.splitlines() if self.says(line)]
+        return sum(map(letters_in, said)) / max(letters_in(text), 1)
+
+    def is_used(self, ground: Ground) -> bool:
+        words = [f"{verb} {module}" for module in self.modules for verb in ("import", "from")]
+        return not words or bool(ground.index.search.files_with(words))
 
 
 CHAT_TEMPLATE = Library(
@@ -63,6 +77,7 @@ CHAT_TEMPLATE = Library(
     owner="tok|templ|process|env",
     is_telling=True,
     about=("messages",),
+    modules=("transformers", "jinja2", "tokenizers"),
 )
 LIBRARIES = (
     CHAT_TEMPLATE,
@@ -79,6 +94,7 @@ LIBRARIES = (
         ),
         owner="tok",
         about=("tokens", "prompt", "input", "input_ids", "text"),
+        modules=("transformers", "tokenizers", "sentencepiece"),
     ),
     Library(
         "the JSON reader",
@@ -90,6 +106,7 @@ LIBRARIES = (
             r"^the json object must be str, bytes",
         ),
         owner="json",
+        modules=("json",),
     ),
     Library("int()", ("int",), (r"^invalid literal for int\(\)", r"^int\(\) argument must be")),
     Library("float()", ("float",), (r"^could not convert string to float", r"^float\(\) argument must be")),
@@ -98,24 +115,28 @@ LIBRARIES = (
         ("check_schema", "validate", "validator_for"),
         (r"is not valid under any of the given schemas", r"failed validating"),
         owner="schema|valid",
+        modules=("jsonschema",),
     ),
     Library(
         "base64",
         ("b64decode",),
         (r"incorrect padding", r"only base64 data is allowed", r"invalid base64"),
         is_telling=True,
+        modules=("base64", "pybase64"),
     ),
     Library(
         "an image library",
         ("open", "load_image", "verify"),
         (r"cannot identify image file", r"broken data stream when reading image"),
         owner="(?i:image)",
+        modules=("PIL",),
     ),
     Library(
         "the HTTP client",
         ("get", "request", "fetch"),
         (r"cannot connect to host", r"name or service not known", r"invalid url"),
         owner="session|client|requests|http",
+        modules=("requests", "aiohttp", "httpx", "urllib"),
     ),
     Library(
         "msgspec",
@@ -128,13 +149,16 @@ LIBRARIES = (
             r"json is malformed",
         ),
         owner="msgspec|decoder",
+        modules=("msgspec",),
     ),
 )
 
 
 def from_library(ground: Ground, registered: Registered | None, question: Question, text: str) -> Finding | None:
     """The finding for a text that a library made; None where no library is known to say so."""
-    library = next((known for known in LIBRARIES if known.says(text)), None)
+    library = next((known for known in LIBRARIES if known.share(text) >= MOST), None)
+    if library is not None and not library.is_used(ground):
+        return None
     if library is None and _own_template(text, question) is not None:
         library = CHAT_TEMPLATE
     if library is None:
