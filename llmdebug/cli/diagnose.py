@@ -31,6 +31,7 @@ def command(
     ] = None,
     base_url: options.BaseUrl = None,
     variable: options.Variables,
+    log: options.ServerLog = None,
     as_json: options.AsJson = False,
 ) -> int:
     """Diagnose recorded exchanges without sending anything.
@@ -51,7 +52,7 @@ def command(
         for warning in warnings:
             say(warning)
         bare = BareAnswer(request=found, status=status)
-    return diagnose_files(files, source, as_json=as_json, bare=bare)
+    return diagnose_files(files, source, as_json=as_json, bare=bare, log=log)
 
 
 NOWHERE = "http://localhost"

@@ -15,21 +15,31 @@ from llmdebug.cli.talk import say
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.formats.errors import FormatError
+from llmdebug.formats.logfile import LogFile
 from llmdebug.http.exchange import Exchange
-from llmdebug.http.secrets import redact_exchange
+from llmdebug.http.secrets import hide, redact_exchange
 from llmdebug.linking.linked import fetched
 
 
 def diagnose_files(
-    files: Sequence[str], sources: Sequence[str], *, as_json: bool, bare: BareAnswer | None = None
+    files: Sequence[str],
+    sources: Sequence[str],
+    *,
+    as_json: bool,
+    bare: BareAnswer | None = None,
+    log: str | None = None,
 ) -> int:
-    """Prints a diagnosis for each exchange, in order; `bare` is what is known of an answer without its request."""
+    """Prints a diagnosis for each exchange, in order; `bare` is what is known of an answer without its request.
+
+    `log` is the file that the server wrote beside them.
+    """
+    written = LogFile(log).end() if log is not None else ""
     with progress_line() as progress:
         trees = LinkedTrees([fetched(source, progress=progress) for source in sources])
     code = ExitCode.OK
     for file in files:
         for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):
-            diagnosis, worse = _diagnosis(item, trees, f"{file}, entry {number}")
+            diagnosis, worse = _diagnosis(item, trees, f"{file}, entry {number}", written)
             code = max(code, worse)
             if as_json:
                 print_json(diagnosis)
@@ -38,13 +48,14 @@ def diagnose_files(
     return code
 
 
-def _diagnosis(item: Exchange | FormatError, trees: LinkedTrees, where: str) -> tuple[Diagnosis, ExitCode]:
+def _diagnosis(item: Exchange | FormatError, trees: LinkedTrees, where: str, log: str) -> tuple[Diagnosis, ExitCode]:
     """Every entry gets a diagnosis, also one that cannot be read or that brings llmdebug down."""
     if isinstance(item, FormatError):
         say(str(item))
         return Diagnosis(summary=f"The entry cannot be read: {item.message}", kind="other"), ExitCode.USAGE
     try:
-        return trees.diagnose(redact_exchange(item)[0]), ExitCode.OK
+        clean, secrets = redact_exchange(item)
+        return trees.diagnose(clean, log=hide(log, secrets)), ExitCode.OK
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise

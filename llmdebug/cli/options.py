@@ -60,6 +60,15 @@ Sources = Annotated[
         show_default=False,
     ),
 ]
+ServerLog = Annotated[
+    str | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="The server's log: its last traceback or error settles what the answer leaves open.",
+        show_default=False,
+    ),
+]
 ConnectTimeout = Annotated[
     float | None,
     typer.Option(

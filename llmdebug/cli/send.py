@@ -18,6 +18,7 @@ def command(
     api_key_env: options.ApiKeyEnv = None,
     source: options.Sources,
     diagnose: Annotated[bool, typer.Option("--diagnose/--no-diagnose", help="Diagnose a refusal.")] = True,
+    log: options.ServerLog = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request instead of sending it.")] = False,
     as_json: options.AsJson = False,
     show_secrets: options.ShowSecrets = False,
@@ -55,4 +56,12 @@ def command(
             connect_timeout, first_byte_timeout, timeout, no_record=no_record, no_probe=no_probe
         ),
     )
-    return send(reference, connection, diagnose=diagnose, dry_run=dry_run, as_json=as_json, show_secrets=show_secrets)
+    return send(
+        reference,
+        connection,
+        diagnose=diagnose,
+        log=log,
+        dry_run=dry_run,
+        as_json=as_json,
+        show_secrets=show_secrets,
+    )

@@ -17,6 +17,8 @@ from llmdebug.cli.report import report
 from llmdebug.cli.talk import say, tell_shown
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.visible import visible
+from llmdebug.formats.logfile import LogFile
+from llmdebug.formats.serverlog import looks_like_log
 from llmdebug.http.exchange import Exchange, Request
 
 _CODES: dict[Outcome, ExitCode] = {
@@ -24,6 +26,8 @@ _CODES: dict[Outcome, ExitCode] = {
     "refused": ExitCode.REFUSED,
     "no_answer": ExitCode.NO_ANSWER,
 }
+LOG_SECONDS = 1.0
+"""So long a log is watched for a trace after the answer."""
 _UNSENT = frozenset({"bad_url", "bad_request"})
 
 
@@ -35,12 +39,22 @@ def exit_code(exchange: Exchange, ended: Outcome) -> ExitCode:
 
 
 def send(
-    reference: str, connection: Connection, *, diagnose: bool, dry_run: bool, as_json: bool, show_secrets: bool
+    reference: str,
+    connection: Connection,
+    *,
+    diagnose: bool,
+    log: str | None,
+    dry_run: bool,
+    as_json: bool,
+    show_secrets: bool,
 ) -> int:
     request = read_and_warn(reference, connection)
     if dry_run:
         return _print_request(request, connection, as_json=as_json, show_secrets=show_secrets)
-    return asyncio.run(_send(request, connection, diagnose=diagnose, as_json=as_json, show_secrets=show_secrets))
+    written = LogFile(log) if log is not None else None
+    return asyncio.run(
+        _send(request, connection, diagnose=diagnose, log=written, as_json=as_json, show_secrets=show_secrets)
+    )
 
 
 def read_and_warn(reference: str, connection: Connection) -> Request:
@@ -71,19 +85,41 @@ def _print_request(request: Request, connection: Connection, *, as_json: bool, s
     return ExitCode.OK
 
 
-async def _send(request: Request, connection: Connection, *, diagnose: bool, as_json: bool, show_secrets: bool) -> int:
+async def _send(
+    request: Request,
+    connection: Connection,
+    *,
+    diagnose: bool,
+    log: LogFile | None,
+    as_json: bool,
+    show_secrets: bool,
+) -> int:
     async with connection.session(request) as session:
         printer = Printer(session, as_json=as_json, show_secrets=show_secrets)
+        if log is not None:
+            log.mark()
         sent = await session.send(request, on_event=printer.event)
         ended = outcome(sent.exchange)
         printer.answer(sent)
         diagnosis = None
-        if diagnose and ended == "refused":
+        written = await _written(log, ended) if diagnose and log is not None else ""
+        if diagnose and (ended == "refused" or looks_like_log(written)):
             with progress_line() as progress:
-                diagnosis = (await session.diagnose(sent, progress=progress)).diagnosis
+                diagnosis = (await session.diagnose(sent, log=written, progress=progress)).diagnosis
         if as_json:
             print_json(exchange_json(printer.shown(sent.exchange), ended, id_=sent.id, diagnosis=diagnosis))
         elif diagnosis is not None:
             tell_shown("\n" + report(diagnosis, sys.stderr).rstrip("\n"))
         printer.warnings()
     return exit_code(sent.exchange, ended)
+
+
+async def _written(log: LogFile, ended: Outcome) -> str:
+    """What the server wrote about the request; servers write it a moment after they answer."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + LOG_SECONDS
+    written = log.new()
+    while ended == "refused" and not looks_like_log(written) and loop.time() < ends:
+        await asyncio.sleep(0.05)
+        written = log.new()
+    return written

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from llmdebug.debugger.models import LISTING, models_in
 from llmdebug.debugger.session import Session
 from llmdebug.diagnosis.ground import ground_of
 from llmdebug.diagnosis.remedies.example import Examples
@@ -44,10 +45,10 @@ class Offers(msgspec.Struct, frozen=True, kw_only=True):
 
 async def ask_server(session: Session, base_url: str) -> Offers:
     """Asks /v1/models and /openapi.json; what a server lacks is left out."""
-    listed = await session.fetch(Request(method="GET", url=join(base_url, "/v1/models")))
+    listed = await session.fetch(Request(method="GET", url=join(base_url, LISTING)))
     if listed.response is None:
         return Offers(problem=listed.failure.message if listed.failure is not None else "")
-    models = _models(listed)
+    models = session.models = models_in(listed)
     described = await session.fetch(Request(method="GET", url=join(base_url, "/openapi.json")))
     document = _object(described)
     requests = requests_of(document, base_url, models[0] if models else "") if document else ()
@@ -112,12 +113,6 @@ def _object(exchange: Exchange) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _models(exchange: Exchange) -> tuple[str, ...]:
-    data = _object(exchange).get("data")
-    entries = data if isinstance(data, list) else []
-    return tuple(entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str))
 
 
 def requests_of(document: dict[str, Any], base_url: str, model: str) -> tuple[Request, ...]:

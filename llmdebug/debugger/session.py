@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import msgspec
 
 from llmdebug.debugger import sources
+from llmdebug.debugger.models import blames_model, served_models
 from llmdebug.debugger.outcome import outcome
+from llmdebug.debugger.refutations import Refutations
 from llmdebug.debugger.replacement import replacement
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
 from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
-from llmdebug.http.secrets import fill, from_environment, redact_exchange
+from llmdebug.http.secrets import fill, from_environment, hide, redact_exchange
 from llmdebug.index.build import Progress, silent
 from llmdebug.linking.linked import at_hand, fetched
 from llmdebug.linking.spec import needs_fetching
@@ -118,6 +120,9 @@ class Session:
         if keep or record_in is not None:
             self._open_history(record_in)
         self._trees = LinkedTrees(())
+        self._refuted = Refutations()
+        self.models: tuple[str, ...] | None = None
+        """What the server lists as its models; None where it was not asked."""
         self._given: tuple[str | Path, ...] = ()
         """Sources that are still to be fetched or found: link_given() does that."""
         if any(needs_fetching(source) and at_hand(source) is None for source in sources):
@@ -315,20 +320,39 @@ class Session:
         self.secrets.update(found)
         return clean
 
-    async def diagnose(self, exchange: SentExchange | Exchange, *, progress: Progress = silent) -> Finding:
-        """Cancelling the task ends the work in its thread as well. Links first what is still to be linked."""
+    async def diagnose(
+        self, exchange: SentExchange | Exchange, *, log: str = "", progress: Progress = silent
+    ) -> Finding:
+        """`log` is what the server wrote beside it. Cancelling the task ends the work in its thread as well.
+
+        Links first what is still to be linked. Where a model's name is to blame for what was sent, the server is
+        asked for its models.
+        """
         try:
             await self.link_given(progress=progress)
         except TreeError as error:
             self._warn(str(error))
         sent = exchange if isinstance(exchange, SentExchange) else SentExchange(id="", exchange=exchange)
-        stop = threading.Event()
         clean = self.redacted(sent.exchange)
+        log = hide(log, self.secrets)
+        diagnosis = await self._diagnosed(clean, log, progress)
+        if exchange is sent and self._probing and self.models is None and blames_model(diagnosis):
+            self.models = await served_models(self, clean.request)
+            if self.models:
+                diagnosis = await self._diagnosed(clean, log, progress)
+        return await self._kept(Finding(id=sent.id, exchange=clean, diagnosis=diagnosis))
+
+    async def _diagnosed(self, exchange: Exchange, log: str, progress: Progress) -> Diagnosis:
+        stop = threading.Event()
+        known = self._trees.diagnose
+        doubted = self._refuted.of(exchange)
+        models = self.models or ()
         try:
-            diagnosis = await asyncio.to_thread(self._trees.diagnose, clean, progress=progress, cancelled=stop.is_set)
+            return await asyncio.to_thread(
+                known, exchange, log=log, models=models, doubted=doubted, progress=progress, cancelled=stop.is_set
+            )
         finally:
             stop.set()
-        return await self._kept(Finding(id=sent.id, exchange=clean, diagnosis=diagnosis))
 
     def apply(self, finding: Finding, n: int) -> list[Request]:
         """The complete requests of remedy `n`, from 1. Raises SessionError where there is none to send."""
@@ -352,21 +376,40 @@ class Session:
         progress: Progress = silent,
     ) -> Trial:
         """Sends remedy `n`; where it is refused too, that refusal is diagnosed. Raises SessionError."""
+        sent = await self.send_in_order(self.apply(finding, n), on_event)
+        return await self.settle(finding, n, sent, progress=progress)
+
+    async def send_in_order(
+        self, requests: Sequence[Request], on_event: Callable[[StreamEvent], None] | None = None
+    ) -> list[SentExchange]:
+        """As send(), one after the other; nothing is sent after the first that is not answered."""
         sent: list[SentExchange] = []
-        for request in self.apply(finding, n):
+        for request in requests:
             sent.append(await self.send(request, on_event=on_event))
             if outcome(sent[-1].exchange) != "answered":
                 break
-        return await self.settle(finding, n, sent, progress=progress)
+        return sent
 
     async def settle(
-        self, finding: Finding, n: int, sent: Sequence[SentExchange], *, progress: Progress = silent
+        self,
+        finding: Finding,
+        n: int,
+        sent: Sequence[SentExchange],
+        *,
+        follow: bool = True,
+        progress: Progress = silent,
     ) -> Trial:
-        """What the requests of remedy `n`, sent already, say of the diagnosis. `sent` holds at least one."""
+        """What the requests of remedy `n`, sent already, say of the diagnosis. `sent` holds at least one.
+
+        `follow`: the refusal of a refused remedy is diagnosed too. A remedy that was refused with the same words
+        lowers the diagnosis's kind for the next diagnosis of that refusal.
+        """
         ended = outcome(sent[-1].exchange)
         verdicts: dict[str, Verdict] = {"answered": "confirmed", "refused": "refuted", "no_answer": "no_answer"}
         verdict = verdicts[ended]
-        following = await self.diagnose(sent[-1], progress=progress) if verdict == "refuted" else None
+        if verdict == "refuted":
+            self._refuted.add(finding.exchange, finding.diagnosis, n, self.redacted(sent[-1].exchange))
+        following = await self.diagnose(sent[-1], progress=progress) if verdict == "refuted" and follow else None
         trail = (*finding.diagnosis.trail, *_experiment(finding.diagnosis, n, verdict, sent))
         diagnosis = msgspec.structs.replace(finding.diagnosis, trail=trail)
         settled = await self._kept(msgspec.structs.replace(finding, diagnosis=diagnosis))

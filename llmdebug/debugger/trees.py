@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from llmdebug.diagnosis.diagnose import diagnose
+from llmdebug.diagnosis.doubts import NO_DOUBTS, Doubts
 from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.formats.serverlog import read_log
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index, Progress, open_index, silent
 from llmdebug.linking.linked import Linked, at_hand
@@ -36,11 +38,22 @@ class LinkedTrees:
         self._turn = threading.Lock()
 
     def diagnose(
-        self, exchange: Exchange, *, progress: Progress = silent, cancelled: Callable[[], bool] = never
+        self,
+        exchange: Exchange,
+        *,
+        log: str = "",
+        models: Sequence[str] = (),
+        doubted: Doubts = NO_DOUBTS,
+        progress: Progress = silent,
+        cancelled: Callable[[], bool] = never,
     ) -> Diagnosis:
-        """Takes CPU time: from an event loop, call it in a thread. Raises Cancelled."""
+        """Takes CPU time: from an event loop, call it in a thread. Raises Cancelled.
+
+        `log` is what the server wrote beside the exchange, `models` what it lists as its models.
+        """
         with self._turn:
-            return diagnose(exchange, self._opened(progress, cancelled))
+            told = read_log(log) if log else None
+            return diagnose(exchange, self._opened(progress, cancelled), told, models=models, doubted=doubted)
 
     def ask(
         self, question: Callable[[Index], Answer], *, progress: Progress = silent, cancelled: Callable[[], bool] = never

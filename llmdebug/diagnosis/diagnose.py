@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from llmdebug.diagnosis.blame import Evidence
+from llmdebug.diagnosis.doubts import NO_DOUBTS, Doubts, lowered, untried_first
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground, ground_of
 from llmdebug.diagnosis.hits import name_hits
@@ -46,11 +47,18 @@ class Look:
     """The question as a log answers it, where that tells more than the answer."""
 
 
-def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: ServerLog | None = None) -> Diagnosis:
+def diagnose(
+    exchange: Exchange,
+    indexes: Sequence[Index] = (),
+    log: ServerLog | None = None,
+    *,
+    models: Sequence[str] = (),
+    doubted: Doubts = NO_DOUBTS,
+) -> Diagnosis:
     """What llmdebug has to say of an exchange; the nearest tree (the gateway) comes first in `indexes`.
 
-    `log` is what the server wrote beside it. Never raises for what an exchange, a tree or a log holds; raises
-    Cancelled where the index was told to stop.
+    `log` is what the server wrote beside it, `models` what it lists as served, `doubted` what was refuted. Never
+    raises for what an exchange, a tree or a log holds; raises Cancelled where the index was told to stop.
     """
     started = time.perf_counter()
     question = ask(exchange)
@@ -58,9 +66,11 @@ def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: ServerLog |
         message = exchange.failure.message if exchange.failure else "there is no answer to diagnose"
         return Diagnosis(summary=message, kind="other")
     looks = [look(ground_of(index), question, log) for index in indexes] or [_by_answer(question, log)]
+    for each in looks:
+        lowered(each.finding, doubted, question.answer.text)
     best = max(looks, key=lambda each: each.finding.confidence)
     looked = time.perf_counter()
-    diagnosis = _diagnosis(question, best, len(indexes) > 1)
+    diagnosis = _diagnosis(question, best, len(indexes) > 1, models, doubted)
     for index in indexes:
         index.save()
     timings = {"look": _ms(looked - started), "diagnose": _ms(time.perf_counter() - started)}
@@ -77,7 +87,7 @@ def _with(diagnosis: Diagnosis, timings: dict[str, float], notes: Sequence[str])
     )
 
 
-def _diagnosis(question: Question, best: Look, several: bool) -> Diagnosis:
+def _diagnosis(question: Question, best: Look, several: bool, models: Sequence[str], doubted: Doubts) -> Diagnosis:
     """A finding with its places read, its remedies built and its way told."""
     finding, ground = best.finding, best.ground
     notes = list(finding.notes)
@@ -90,6 +100,7 @@ def _diagnosis(question: Question, best: Look, several: bool) -> Diagnosis:
         related += name_hits(ground, question, finding)
         paths = dict.fromkeys([*(s.file for s in finding.spots), *ground.index.base()])
         notes += [f"could not be parsed, so not searched: {problem}" for problem in ground.index.problems(paths)]
+    offered = remedies(question, finding, ground, best.registered, models) if finding.kind != "none" else ()
     return Diagnosis(
         summary=summary(best.told or question, finding, ground, best.registered),
         kind=finding.kind,
@@ -97,7 +108,7 @@ def _diagnosis(question: Question, best: Look, several: bool) -> Diagnosis:
         ignored=tuple(finding.ignored),
         sites=tuple(_site(ground, spot, several) for spot in finding.spots if ground),
         related=tuple(_site(ground, spot, several) for spot in related if ground),
-        remedies=remedies(question, finding, ground, best.registered) if finding.kind != "none" else (),
+        remedies=untried_first(offered, doubted),
         trail=trail(question, finding),
         notes=tuple(notes),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from llmdebug.diagnosis.complaint import read_answer
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.logplaces import LogPlaces, Placed
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
@@ -31,11 +32,14 @@ MAX_LINES = 8
 """So many of the last lines that tell of a failure."""
 ENOUGH_LETTERS = 8
 """Of a text, to be recognised in another."""
+FEW_LETTERS = 3
+"""A shorter value is quoted by chance."""
 MAX_SHOWN = 200
 
 _FAILURE = re.compile(
     r"error|exception|fail|invalid|refus|reject|abort|unsupported|not (?:supported|found|allowed)", re.I
 )
+_QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"")
 _ACCESS = re.compile(r'HTTP/\d(?:\.\d)?"? \d{3}|^(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) /')
 _WRONG_TYPE = frozenset({"TypeError", "AttributeError"})
 
@@ -161,7 +165,7 @@ def _of_trace(
     found.related = [*_callers(ground, story.placed[:-1]), *others, *found.related]
     found.confidence = 0.97
     if not found.fields:
-        found.fields = _read_there(ground, registered, question, spot)
+        found.fields = _read_there(ground, registered, question, spot) or _quoted_in(trace.text, question)
     moved = next((place for place in story.placed if not place.is_exact), None)
     if moved is not None:
         found.notes.append(
@@ -202,6 +206,17 @@ def _read_there(ground: Ground, registered: Registered | None, question: Questio
     outcomes, _ = Study(ground, registered, question).local(spot.file, spot.symbol, spot.line)
     near = {p for o in outcomes if o.path == spot.file and spot.line <= o.line <= spot.end_line for p in o.near if p}
     return [blamed(p, f"{spot.symbol} fails on it", 0.6) for p in sorted(near, key=lambda p: (-p.count("/"), p))]
+
+
+def _quoted_in(text: str, question: Question) -> list[BlamedField]:
+    """The fields whose value the exception quotes."""
+    quoted = {m[1] or m[2] for m in _QUOTED.finditer(text[:MAX_SHOWN])}
+    found = [
+        pointer
+        for pointer, value in walk(question.body)
+        if isinstance(value, str) and len(value) >= FEW_LETTERS and value in quoted
+    ]
+    return [blamed(pointer, f"the exception quotes its value: {text[:MAX_SHOWN]}", 0.6) for pointer in found[:3]]
 
 
 def _of_lines(

@@ -25,7 +25,7 @@ _CLASS = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+")
 
 def strange_name(ground: Ground, question: Question) -> str:
     """The first of such names; empty where there is none."""
-    text, sent = question.answer.text[:MAX_TEXT], question.request.body.decode("utf-8", "replace")
+    text, sent = question.answer_body[:MAX_TEXT], question.request.body.decode("utf-8", "replace")
     files: list[tuple[str, str]] = list(dict.fromkeys(_FILE.findall(text)))[:MAX_NAMES]
     for path, line in files:
         if path not in sent and not LogPlaces(ground.index).has_file(Frame(path, int(line))):

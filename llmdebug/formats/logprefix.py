@@ -23,6 +23,7 @@ _PIECE = re.compile(
 _TIMES = re.compile(_TIME)
 _LEVELS = re.compile(rf"\b(?:{_LEVEL})\b")
 _PLACE = re.compile(r"\b([\w./-]{1,300}\.\w{1,4}):(\d{1,7})\b")
+_LOGFMT = re.compile(r"time=\S+ level=(\w+)(?: source=([^\s:]{1,300}):(\d{1,7}))? msg=(\"[^\"]*\"|\S+)(.*)")
 MAX_PIECES = 8
 
 
@@ -42,6 +43,8 @@ class LogLine(msgspec.Struct, frozen=True):
 def split_prefix(raw: str) -> LogLine:
     """A line of a log taken apart; one that begins with a blank has no prefix."""
     text = _ESCAPES.sub("", raw).replace("\t", "    ").rstrip()
+    if text.startswith("time=") and (pairs := _LOGFMT.match(text)) is not None:
+        return _line_of_pairs(pairs)
     stream: list[str] = []
     level = ""
     place: re.Match[str] | None = None
@@ -65,4 +68,15 @@ def split_prefix(raw: str) -> LogLine:
         {"WARN": "WARNING"}.get(level, level),
         place[1] if place else "",
         int(place[2]) if place else 0,
+    )
+
+
+def _line_of_pairs(found: re.Match[str]) -> LogLine:
+    """A line of a logger that writes `name=value`."""
+    level = found[1].upper()
+    return LogLine(
+        found[4].strip('"') + found[5],
+        level={"WARN": "WARNING"}.get(level, level),
+        path=found[2] or "",
+        line=int(found[3] or 0),
     )

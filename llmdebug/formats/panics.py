@@ -9,7 +9,7 @@ from llmdebug.formats.logprefix import LogLine
 
 _GO_START = re.compile(r"(?:.*\s)?panic(?: serving [^\s]+| recovered)?: ?(.*)$")
 _GO_ROUTINE = re.compile(r"goroutine \d+ \[[^\]]*\]:\s*$")
-_GO_CALL = re.compile(r"(?:created by )?([\w./*()\[\]{}@·-]{1,300}?)(?:\(.*\)|(?: in goroutine \d+))?\s*$")
+_GO_CALL = re.compile(r"(?:created by )?([\w./*()\[\]@·-]{1,300}?)(?:\([^()]*\)|(?: in goroutine \d+))?$")
 _GO_FRAME = re.compile(r"\s*(/?[^\s:()]{1,500}\.go):(\d{1,7})(?: \+0x[0-9a-f]+| \(0x[0-9a-f]+\))?\s*$")
 _RUST = re.compile(r"(?:.*\s)?panicked at (?:'(.*)', )?([^\s:']{1,500}\.rs):(\d{1,7})(?::\d+)?:?\s*$")
 _CPP = re.compile(r"(?:\S+: )?(/?[^\s:()]{1,500}\.(?:cpp|cc|cxx|cu|c|hpp|cuh|h)):(\d{1,7}): (.{3,})$")

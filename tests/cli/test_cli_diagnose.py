@@ -306,7 +306,7 @@ async def test_an_error_of_llmdebug_itself_names_the_way_to_report_it(folder: Pa
     (folder / "t.har").write_bytes(har(entry(), entry()))
     (folder / "sitecustomize.py").write_text(
         "import llmdebug.debugger.trees as trees\n"
-        "def broken(exchange, indexes): raise KeyError('x')\n"
+        "def broken(exchange, indexes, log, **known): raise KeyError('x')\n"
         "trees.diagnose = broken\n"
     )
     broken = {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
@@ -340,3 +340,21 @@ async def test_ctrl_c_while_it_waits_for_stdin() -> None:
             code = await asyncio.wait_for(process.wait(), 1)
     assert code == 130
     assert await process.stderr.read() == b"llmdebug: interrupted\n"
+
+
+async def test_a_log_settles_a_bare_500(folder: Path) -> None:
+    (folder / "shop").mkdir()
+    (folder / "shop" / "api.py").write_text("def draw(order):\n    return TABLE[order]\n")
+    (folder / "server.log").write_text(
+        "INFO: started\nTraceback (most recent call last):\n"
+        "  File \"/srv/shop/api.py\", line 2, in draw\n    return TABLE[order]\nKeyError: 'mauve'\n"
+    )
+    (folder / "answer.txt").write_text("Internal Server Error")
+    words = ("diagnose", "answer.txt", "--status", "500", "--source", str(folder), "--json")
+    (without,) = (await run(*words)).lines
+    (told,) = (await run(*words, "--log", "server.log")).lines
+    assert (without["sites"], told["sites"][0]["file"], told["sites"][0]["line"]) == ([], "shop/api.py", 2)
+    assert "KeyError: 'mauve'" in told["sites"][0]["why"][0]
+    missing = await run(*words, "--log", "none.log")
+    assert missing.code == 2
+    assert missing.says("no such log file")

@@ -289,3 +289,22 @@ async def test_without_a_home_folder(server: RawServer, file: str) -> None:
     assert (done.code, done.out) == (0, b"{}")
     if os.getuid() != 0:
         assert done.says("Nothing is recorded")
+
+
+async def test_what_the_server_logs_about_the_request_is_read(server: RawServer, file: str, tmp_path: Path) -> None:
+    """Only what is written after the request went out."""
+    log = tmp_path / "server.log"
+    trace = 'Traceback (most recent call last):\n  File "/srv/shop/api.py", line 2, in draw\n    x\n'
+    log.write_text(trace + "OSError: of yesterday\n")
+
+    async def crash(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer(b"Internal Server Error", status="500 Internal Server Error"))
+        await writer.drain()
+        with log.open("a") as written:
+            written.write(trace + "KeyError: 'mauve'\n")
+
+    done = await run("send", file, "--url", f"http://{await server.start(crash)}", "--log", str(log), "--json")
+    (told,) = done.lines
+    assert done.code == 1
+    assert any("KeyError: 'mauve'" in note for note in told["diagnosis"]["notes"])
+    assert not any("yesterday" in note for note in told["diagnosis"]["notes"])

@@ -9,7 +9,9 @@ import pytest
 from raw_server import RawServer
 
 from llmdebug.debugger import trees
+from llmdebug.debugger.experiment import try_all
 from llmdebug.debugger.session import NOTE, SentExchange, Session, SessionError
+from llmdebug.diagnosis.doubts import Doubts
 from llmdebug.diagnosis.verdict import Diagnosis, Remedy, RemedyRequest, Site
 from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, Response
@@ -38,7 +40,7 @@ def post(place: str, body: bytes = b'{"n": 0}') -> Request:
 def answering(diagnosis: Callable[[Exchange], Diagnosis], monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets a function take the place of the pipeline."""
 
-    def diagnose(exchange: Exchange, indexes: Sequence[Index] = ()) -> Diagnosis:
+    def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: object = None, **known: object) -> Diagnosis:
         return diagnosis(exchange)
 
     monkeypatch.setattr(trees, "diagnose", diagnose)
@@ -212,7 +214,7 @@ async def test_cancelling_a_diagnosis_ends_its_thread(monkeypatch: pytest.Monkey
     begun, ended = threading.Event(), threading.Event()
     (tmp_path / "app.py").write_text("x = 1\n")
 
-    def diagnose(exchange: Exchange, indexes: Sequence[Index] = ()) -> Diagnosis:
+    def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: object = None, **known: object) -> Diagnosis:
         begun.set()
         while not indexes[0].cancelled():
             indexes[0].progress("waiting", 0, 1)
@@ -249,3 +251,76 @@ async def test_an_exchange_from_elsewhere_gets_no_note(monkeypatch: pytest.Monke
     assert finding.diagnosis.sites == (site,)
     with History() as history:
         assert list(history) == []
+
+
+async def test_the_server_is_asked_for_its_models_where_a_model_is_to_blame(
+    server: RawServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: list[object] = []
+
+    def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: object = None, **told: object) -> Diagnosis:
+        known.append(told["models"])
+        return Diagnosis(summary="s", kind="model_not_found")
+
+    monkeypatch.setattr(trees, "diagnose", diagnose)
+    listing = b'{"data": [{"id": "alice"}, {"no": 1}]}'
+    answers = iter([REFUSED, b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(listing), listing)])
+
+    async def next_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers))
+
+    async with Session(keep=False) as session:
+        sent = await session.send(post(await server.start(next_one)))
+        await session.diagnose(sent)
+        await session.diagnose(sent)
+    assert known == [(), ("alice",), ("alice",)]
+    assert b"GET /v1/models" in server.requests[1]
+    assert KEY.encode() in server.requests[1]
+
+
+async def test_a_kind_that_an_experiment_refuted_is_doubted_the_next_time(
+    server: RawServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: list[Doubts] = []
+    propose = proposing({"n": 1})
+
+    def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: object = None, **told: Doubts) -> Diagnosis:
+        known.append(told["doubted"])
+        return propose(exchange)
+
+    monkeypatch.setattr(trees, "diagnose", diagnose)
+    async with Session(keep=False) as session:
+        sent = await session.send(post(await server.start(REFUSED)))
+        trial = await session.try_remedy(await session.diagnose(sent), 1)
+        assert trial.verdict == "refuted"
+        elsewhere = await session.send(post(await server.start(REFUSED)))
+        await session.diagnose(elsewhere)
+    assert [doubts.kinds for doubts in known] == [frozenset(), frozenset({"other"}), frozenset()]
+    assert len(known[1].requests) == 1
+
+
+async def test_all_remedies_are_tried_with_few_tokens(server: RawServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(proposing({"n": 1, "max_tokens": 4096}, {"n": 2, "max_tokens": 3}), monkeypatch)
+    answers = iter([REFUSED, REFUSED, OK])
+
+    async def next_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers))
+
+    told: list[int] = []
+    async with Session(keep=False) as session:
+        finding = await session.diagnose(await session.send(post(await server.start(next_one))))
+        tried = await try_all(session, finding, on_trial=lambda n, trial: told.append(n))
+    assert [(n, trial.verdict) for n, trial in tried] == [(1, "refuted"), (2, "confirmed")]
+    assert told == [1, 2]
+    assert server.requests[1].endswith(b'{"n": 1, "max_tokens": 16}')
+    assert server.requests[2].endswith(b'{"n": 2, "max_tokens": 3}')
+    verdicts = [step.text for step in tried[-1][1].finding.diagnosis.trail if step.step == "verdict"]
+    assert verdicts == ["refuted: remedy 1 was refused too", "confirmed: remedy 2 passed"]
+
+
+async def test_nothing_can_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(proposing(), monkeypatch)
+    async with Session(keep=False) as session:
+        finding = await session.diagnose(Exchange(request=post("h"), response=Response(status=400)))
+        with pytest.raises(SessionError, match="nothing to send"):
+            await try_all(session, finding)
