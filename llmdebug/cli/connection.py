@@ -36,6 +36,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     client_key: str | None
     insecure: bool
     settings: Settings
+    tokenizer: str = ""
+    """Folder, `tokenizer.json` or Hugging Face id; empty: the one that the server says it serves."""
 
     def request(self, reference: str) -> tuple[Request, tuple[str, ...]]:
         """The request that FILE[#name] names, and what is to be said of its file. Raises FormatError."""

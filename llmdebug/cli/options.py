@@ -111,4 +111,14 @@ NoRecord = Annotated[bool, typer.Option("--no-record", help="Keep nothing of thi
 NoProbe = Annotated[
     bool, typer.Option("--no-probe", help="Ask the server nothing but the request: neither its version nor its routes.")
 ]
+TokenizerName = Annotated[
+    str,
+    typer.Option(
+        "--tokenizer",
+        metavar="X",
+        help="The model's tokenizer: a folder, a tokenizer.json, or a Hugging Face id (local cache, else the hub). "
+        "Without it: that of the folder which the server says it serves.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]

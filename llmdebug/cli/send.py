@@ -17,6 +17,7 @@ def command(
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
     source: options.Sources,
+    tokenizer: options.TokenizerName = "",
     diagnose: Annotated[bool, typer.Option("--diagnose/--no-diagnose", help="Diagnose a refusal.")] = True,
     log: options.ServerLog = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request instead of sending it.")] = False,
@@ -55,6 +56,7 @@ def command(
         settings=effective_settings(
             connect_timeout, first_byte_timeout, timeout, no_record=no_record, no_probe=no_probe
         ),
+        tokenizer=tokenizer,
     )
     return send(
         reference,

@@ -15,6 +15,7 @@ from llmdebug.cli.printer import Printer
 from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
 from llmdebug.cli.talk import say, tell_shown
+from llmdebug.cli.tokenwise import tokenizing, warn_of_ids, weighed
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.visible import visible
 from llmdebug.formats.logfile import LogFile
@@ -94,8 +95,9 @@ async def _send(
     as_json: bool,
     show_secrets: bool,
 ) -> int:
-    async with connection.session(request) as session:
+    async with connection.session(request) as session, tokenizing(session, connection) as tokens:
         printer = Printer(session, as_json=as_json, show_secrets=show_secrets)
+        await warn_of_ids(tokens, request)
         if log is not None:
             log.mark()
         sent = await session.send(request, on_event=printer.event)
@@ -105,7 +107,8 @@ async def _send(
         written = await _written(log, ended) if diagnose and log is not None else ""
         if diagnose and (ended == "refused" or looks_like_log(written)):
             with progress_line() as progress:
-                diagnosis = (await session.diagnose(sent, log=written, progress=progress)).diagnosis
+                finding = await session.diagnose(sent, log=written, progress=progress)
+            diagnosis = (await weighed(session, tokens, finding)).diagnosis
         if as_json:
             print_json(exchange_json(printer.shown(sent.exchange), ended, id_=sent.id, diagnosis=diagnosis))
         elif diagnosis is not None:

@@ -11,8 +11,10 @@ from llmdebug.cli.exit_codes import ExitCode
 from llmdebug.cli.ink import Ink
 from llmdebug.cli.report import report
 from llmdebug.cli.talk import say
+from llmdebug.debugger.evidence import with_tokens
 from llmdebug.debugger.outcome import outcome
 from llmdebug.debugger.session import Session
+from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.debugger.visible import visible
 from llmdebug.demo.server import REQUESTS, DemoServer
 from llmdebug.formats.http_file import read_http_file
@@ -45,7 +47,8 @@ async def _story(server: DemoServer, request: Request) -> None:
         if outcome(refused.exchange) != "refused":
             raise _WentOtherwise("the server should have refused this request")
         _chapter("2. It was refused. Why?")
-        finding = await session.diagnose(refused)
+        async with Tokenizing(session.fetch, base_url=server.base_url) as tokens:
+            finding = await with_tokens(session, tokens, await session.diagnose(refused), progress=_quietly)
         diagnosis = finding.diagnosis
         sys.stdout.write(report(diagnosis, sys.stdout))
         if not diagnosis.sites or not diagnosis.sites[0].excerpt:
@@ -59,6 +62,10 @@ async def _story(server: DemoServer, request: Request) -> None:
         if trial.verdict != "confirmed":
             raise _WentOtherwise("the remedy was not answered with 2xx")
         _chapter("4. Confirmed", "The diagnosis is right: the request that it proposes is answered.")
+
+
+def _quietly(what: str) -> None:
+    """The story tells of results only."""
 
 
 def _chapter(title: str, text: str = "") -> None:

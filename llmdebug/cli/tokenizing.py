@@ -6,8 +6,6 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -16,6 +14,7 @@ from llmdebug.cli.connection import Connection
 from llmdebug.cli.exit_codes import ExitCode
 from llmdebug.cli.guard import CommandError
 from llmdebug.cli.json_line import print_json
+from llmdebug.cli.stages import stages
 from llmdebug.cli.talk import say
 from llmdebug.cli.token_report import report_json, report_text
 from llmdebug.debugger.session import Session
@@ -70,7 +69,7 @@ async def _read(wanted: Wanted, connection: Connection, body: Any, base_url: str
     async with connection.session(request) as session:
         address = session.base_url if base_url else ""
         async with _tokenizing(session, wanted, address or "") as tokens:
-            with _stages() as progress:
+            with stages() as progress:
                 return await tokens.read(body, progress=progress, compare=wanted.compare)
 
 
@@ -115,20 +114,3 @@ def _print_rendered(report: TokenReport) -> None:
             print(prompt.reading.text)
         else:
             say(prompt.problem or (prompt.fault.message if prompt.fault else ""))
-
-
-@contextmanager
-def _stages() -> Iterator[Callable[[str], None]]:
-    """What is being done, as one line on a terminal's stderr that is gone afterwards."""
-    shows = sys.stderr.isatty()
-
-    def show(what: str) -> None:
-        if shows:
-            sys.stderr.write(f"\r\x1b[K{what}…")
-            sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        show_nothing = "\r\x1b[K" if shows else ""
-        sys.stderr.write(show_nothing)

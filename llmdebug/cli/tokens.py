@@ -11,15 +11,7 @@ from llmdebug.cli import options
 
 def command(
     *,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(
-            "--tokenizer",
-            metavar="X",
-            help="A folder, a tokenizer.json, or a Hugging Face id (local cache, else the hub). Without it: the "
-            "folder that the server says it serves, else the server's own /tokenize.",
-        ),
-    ] = None,
+    tokenizer: options.TokenizerName = "",
     text: Annotated[
         str | None, typer.Option("--text", metavar="TEXT", help="A text to turn into ids; - for stdin.")
     ] = None,
@@ -51,7 +43,8 @@ def command(
 ) -> int:
     """Show the tokens of a text, of ids, or of a request, as the server's tokenizer sees them.
 
-    Each token with its position, id and text; what is out of the vocabulary; the share of the context. Ends with 1
+    Without --tokenizer and without a readable folder the server's own /tokenize is asked. Each token with its position,
+    id and text; what is out of the vocabulary; the share of the context. Ends with 1
     where an id has no token, the chat template refuses, or the context is too small.
     """
     from llmdebug.cli.connection import Connection, effective_settings
@@ -68,7 +61,7 @@ def command(
         client_cert=client_cert,
         client_key=client_key,
         insecure=insecure,
-        settings=effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=True),
+        settings=effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=True, no_probe=True),
     )
-    wanted = Wanted(tokenizer=tokenizer or "", text=text, ids=ids, request=request, rendered=rendered, compare=compare)
+    wanted = Wanted(tokenizer=tokenizer, text=text, ids=ids, request=request, rendered=rendered, compare=compare)
     return show_tokens(wanted, connection, as_json=as_json)

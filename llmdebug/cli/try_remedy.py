@@ -13,6 +13,7 @@ def command(
     reference: options.Reference,
     *,
     source: options.Sources,
+    tokenizer: options.TokenizerName = "",
     remedy: Annotated[int, typer.Option("--remedy", metavar="N", min=1, help="Which remedy to send.")] = 1,
     base_url: options.BaseUrl = None,
     variable: options.Variables,
@@ -52,5 +53,6 @@ def command(
         settings=effective_settings(
             connect_timeout, first_byte_timeout, timeout, no_record=no_record, no_probe=no_probe
         ),
+        tokenizer=tokenizer,
     )
     return try_remedy(reference, connection, remedy, as_json=as_json, show_secrets=show_secrets)

@@ -17,6 +17,7 @@ from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
 from llmdebug.cli.sending import exit_code, read_and_warn
 from llmdebug.cli.talk import say, tell
+from llmdebug.cli.tokenwise import tokenizing, warn_of_ids, weighed
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial, Verdict
 from llmdebug.http.exchange import Request
@@ -48,14 +49,15 @@ def try_remedy(reference: str, connection: Connection, n: int, *, as_json: bool,
 
 
 async def _try(request: Request, connection: Connection, n: int, *, as_json: bool, show_secrets: bool) -> int:
-    async with connection.session(request) as session:
+    async with connection.session(request) as session, tokenizing(session, connection) as tokens:
+        await warn_of_ids(tokens, request)
         printer = Printer(session, as_json=True, show_secrets=show_secrets)
         sent = await session.send(request)
         printer.answer(sent)
         ended = outcome(sent.exchange)
         if ended != "refused":
             return _not_refused(sent, ended, n, printer, as_json=as_json)
-        finding = await _diagnosed(session, sent)
+        finding = await weighed(session, tokens, await _diagnosed(session, sent))
         if not as_json:
             sys.stdout.write(report(finding.diagnosis, sys.stdout))
             sys.stdout.flush()

@@ -354,6 +354,10 @@ class Session:
         finally:
             stop.set()
 
+    async def amend(self, finding: Finding, diagnosis: Diagnosis) -> Finding:
+        """The finding with another diagnosis, kept beside its exchange."""
+        return await self._kept(msgspec.structs.replace(finding, diagnosis=diagnosis))
+
     def apply(self, finding: Finding, n: int) -> list[Request]:
         """The complete requests of remedy `n`, from 1. Raises SessionError where there is none to send."""
         remedies = finding.diagnosis.remedies

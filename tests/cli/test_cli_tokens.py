@@ -57,6 +57,14 @@ async def test_a_template_s_refusal_names_the_message_and_the_line() -> None:
     assert "line 6 of the template: {{- raise_exception(" in done.out.decode()
 
 
+async def test_send_warns_of_ids_without_a_token_and_weighs_the_refusal(nanoserve: DemoServer) -> None:
+    request = f"{REQUESTS}#ids-of-another-model"
+    done = await run("send", request, "--base-url", nanoserve.base_url, "--source", str(nanoserve.source))
+    assert done.code == 1
+    assert done.says("WARNING: /prompt holds ids out of the vocabulary of 1,536: 5072 at position 1")
+    assert done.says("/prompt/2: 16331 is out of the vocabulary", "leave out the 2 ids that have no token")
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from llmdebug.debugger.session import Session
+from llmdebug.debugger.evidence import is_about_tokens, warning_of, with_tokens
+from llmdebug.debugger.session import Finding, Session
 from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.demo import model
 from llmdebug.demo.server import DemoServer
@@ -138,3 +139,81 @@ async def test_a_tokenizer_that_was_given_must_be_one(tmp_path: Path) -> None:
             await tokens.read({"prompt": "a"}, progress=silent)
         await tokens.use(str(model.FOLDER))
         assert (await tokens.read({"prompt": "Alice"}, progress=silent)).prompts[0].count
+
+
+async def refused(session: Session, base_url: str, body: dict[str, Any], path: str = "/v1/completions") -> Finding:
+    data = json.dumps({"model": "alice", **body}).encode()
+    headers = (("Content-Type", "application/json"),)
+    sent = await session.send(Request(method="POST", url=base_url + path, headers=headers, body=data))
+    return await session.diagnose(sent)
+
+
+async def test_the_founding_trail_is_complete_on_the_demo(nanoserve: DemoServer) -> None:
+    async with (
+        Session(base_url=nanoserve.base_url, sources=[nanoserve.source]) as session,
+        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+    ):
+        finding = await refused(session, nanoserve.base_url, {"prompt_token_ids": [361, 836, 603], "max_tokens": 5})
+        assert is_about_tokens(finding)
+        weighed = await with_tokens(session, tokens, finding, progress=silent)
+        trial = await session.try_remedy(weighed, 1)
+        assert trial.verdict == "confirmed"
+        told = [f"{step.step}: {step.text}" for step in trial.finding.diagnosis.trail]
+        order = [
+            "symptom: POST /v1/completions answered 400",
+            "hypothesis: /prompt is missing",
+            "hypothesis: the ids of /prompt_token_ids are bad",
+            "experiment: looked up 3 ids in the model's tokenizer (1,536 ids)",
+            'against: the ids are valid, they stand for "The White Rabbit": "bad ids" is out',
+            "experiment: sent remedy 1, send /prompt_token_ids as prompt: answered 200",
+            "verdict: confirmed: remedy 1 passed",
+        ]
+        places = [next(place for place, text in enumerate(told) if text.startswith(start)) for start in order]
+        assert places == sorted(places)
+
+
+async def test_remedies_of_the_tokenizer_are_answered(nanoserve: DemoServer) -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
+        ({"prompt": [1008, 5072, 16331]}, "/v1/completions", "leave out the 2 ids that have no token"),
+        ({"prompt": "The Queen " * 60, "max_tokens": 200}, "/v1/completions", "set /max_tokens to 135"),
+        ({"prompt": [361] * 300, "max_tokens": 50}, "/v1/completions", "keep the last 206 ids of /prompt"),
+        ({"prompt": "The Queen " * 200, "max_tokens": 50}, "/v1/completions", "keep the last 204 tokens of /prompt"),
+        ({"prompt_token_ids": [361, 836]}, "/v1/completions", "send the text of /prompt_token_ids as prompt"),
+    ]
+    async with (
+        Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False) as session,
+        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+    ):
+        for body, path, title in cases:
+            finding = await refused(session, nanoserve.base_url, body, path)
+            weighed = await with_tokens(session, tokens, finding, progress=silent)
+            titles = [remedy.title for remedy in weighed.diagnosis.remedies]
+            trial = await session.try_remedy(weighed, titles.index(title) + 1)
+            assert trial.verdict == "confirmed", title
+
+
+async def test_ids_out_of_the_vocabulary_are_warned_of(nanoserve: DemoServer) -> None:
+    def request(body: Any) -> Request:
+        return Request(method="POST", url=nanoserve.base_url, body=json.dumps(body).encode())
+
+    async with (
+        Session(base_url=nanoserve.base_url, keep=False) as session,
+        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+    ):
+        warned = await warning_of(tokens, request({"input_ids": [[1], [1008, 5072]]}), progress=silent)
+        assert warned.startswith("/input_ids/1 holds ids out of the vocabulary of 1,536: 5072 at position 1.")
+        harmless: list[Any] = [{"prompt": [1, 2]}, {"prompt": "text"}, {"messages": []}, 5]
+        for body in harmless:
+            assert await warning_of(tokens, request(body), progress=silent) == ""
+
+
+async def test_a_tokenizer_that_cannot_be_had_is_a_note(nanoserve: DemoServer, tmp_path: Path) -> None:
+    async with (
+        Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False) as session,
+        Tokenizing(session.fetch, base_url=nanoserve.base_url, name=str(tmp_path)) as tokens,
+    ):
+        finding = await refused(session, nanoserve.base_url, {"prompt_token_ids": [361]})
+        weighed = await with_tokens(session, tokens, finding, progress=silent)
+        assert "there is no tokenizer in this folder" in weighed.diagnosis.notes[-1]
+        request = finding.exchange.request
+        assert "were not checked" in await warning_of(tokens, request, progress=silent)
