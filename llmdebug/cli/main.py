@@ -16,6 +16,7 @@ COMMANDS = {
     "diagnose": "llmdebug.cli.diagnose",
     "try": "llmdebug.cli.try_remedy",
     "replay": "llmdebug.cli.replay",
+    "convert": "llmdebug.cli.convert",
     "demo": "llmdebug.cli.demo",
     "tokens": "llmdebug.cli.tokens",
     "open": "llmdebug.cli.open",

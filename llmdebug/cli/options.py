@@ -66,6 +66,15 @@ ServerLog = Annotated[
         "--log",
         metavar="FILE",
         help="The server's log: its last traceback or error settles what the answer leaves open.",
+    ),
+]
+Answers = Annotated[
+    list[str],
+    typer.Option(
+        "--answers",
+        metavar="FILE",
+        help="The output or error file of an OpenAI batch, joined to its input by custom_id; repeatable.",
+        default_factory=list,
         show_default=False,
     ),
 ]

@@ -25,6 +25,7 @@ class FormatOption(StrEnum):
     jsonl = "jsonl"
     http = "http"
     curl = "curl"
+    batch = "batch"
 
 
 def command(
@@ -32,7 +33,7 @@ def command(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A HAR file, a recording of llmdebug, an .http file, or a curl command.",
+            help="A HAR file, a recording of llmdebug, an .http file, curl commands, or an OpenAI batch.",
             show_default=False,
         ),
     ],
@@ -74,6 +75,7 @@ def command(
     format: Annotated[
         FormatOption | None, typer.Option("--format", help="What FILE is, where it does not show.")
     ] = None,
+    answers: options.Answers,
     variable: options.Variables,
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
@@ -113,6 +115,7 @@ def command(
     wanted = Replay(
         file=file,
         format=None if format is None else format.value,
+        answers=tuple(answers),
         model=model,
         until=tuple(until),
         fail_on=fail_on,

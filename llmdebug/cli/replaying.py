@@ -34,6 +34,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 
     file: str
     format: Format | None
+    answers: tuple[str, ...]
     model: str
     until: tuple[str, ...]
     fail_on: str | None
@@ -69,6 +70,7 @@ def _opened(wanted: Replay, connection: Connection) -> Exchanges:
             format=wanted.format,
             base_url=base,
             variables={**variables, **named_values(connection.variables)},
+            answers=wanted.answers,
             progress=lambda done, of: progress(f"reading {wanted.file}", done, of),
         )
 

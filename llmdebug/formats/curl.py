@@ -1,220 +1,283 @@
-"""curl commands: one pasted command to a request, and a request as a command to paste elsewhere.
+"""curl commands read: in a shell file, or pasted, the requests that the real curl would send.
 
-Reads what people and documentation write: `-X -H -d --data-raw --json -u -b -A --url -G`, `$'…'`, line
-continuations, a leading `$`, variables before the command. Files (`@name`) are not read.
+Files (`@name`) are read only where there is a folder to read them from, and only below it. What does not
+change the request (where the answer goes, retries, proxies, certificates) is passed over.
 """
 
 from __future__ import annotations
 
 import base64
+import os
+import posixpath
 import re
-import shlex
+from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import quote
 
-from llmdebug.formats.errors import FormatError
-from llmdebug.http.exchange import Headers, Request, header
+from llmdebug.formats.curl_form import FormPart, form_part, multipart
+from llmdebug.formats.curl_options import MissingValue, Option, options_of
+from llmdebug.formats.curl_writing import curl_command
+from llmdebug.formats.errors import FormatError, read_file
+from llmdebug.formats.shellwords import ShellCommand, check_word, shell_commands
+from llmdebug.http.exchange import Request, header
 
-_START = re.compile(r"(?:^|[\s;&|])curl(?:\.exe)?\s")
-_SHELL = re.compile(
-    r"""\$'(?P<ansi>[^'\\]*+(?:\\.[^'\\]*+)*+)'|'[^']*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"
-    |(?P<continued>[\\^]\r?\n)|\\.""",
-    re.DOTALL | re.VERBOSE,
-)
-"""What shlex reads otherwise than a shell, beside the quoted texts in which it does not count."""
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "'": "'", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
-_ENDS = frozenset({"|", "||", "&&", ";", "&", ">", ">>", "2>", "<"})
+__all__ = ["curl_command", "looks_like_curl", "parse_curl", "parse_curls"]
 
-_WITH_VALUE = {
-    "-X": "method", "--request": "method",
-    "-H": "header", "--header": "header",
-    "-d": "data", "--data": "data", "--data-ascii": "data", "--data-raw": "raw", "--data-binary": "data",
-    "--data-urlencode": "urlencode", "--json": "json",
-    "-u": "user", "--user": "user", "-b": "cookie", "--cookie": "cookie",
-    "-A": "agent", "--user-agent": "agent", "-e": "referer", "--referer": "referer",
-    "--url": "url", "--oauth2-bearer": "bearer",
-}  # fmt: skip
-_IGNORED_WITH_VALUE = frozenset(
-    [
-        "-o",
-        "--output",
-        "-m",
-        "--max-time",
-        "--connect-timeout",
-        "-x",
-        "--proxy",
-        "--cacert",
-        "--cert",
-        "-E",
-        "--key",
-        "--retry",
-        "-w",
-        "--write-out",
-        "-T",
-        "--resolve",
-        "--limit-rate",
-        "-c",
-        "--cookie-jar",
-        "-F",
-        "--form",
-        "--max-redirs",
-        "-K",
-        "--config",
-        "--noproxy",
-        "--unix-socket",
-        "-r",
-        "--range",
-    ]
-)
+_MAX_FILE_BYTES = 256 * 1024 * 1024
+_START = re.compile(r"(?:^|[\s;&|(`])(?:\S*/)?curl(?:\.exe)?\s")
+_PROMPT = re.compile(r"^[ \t]*[$>%][ \t]+(?=(?:\w+=\S*[ \t]+)*curl)", re.MULTILINE)
+_DATA = frozenset({"data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json"})
+_HEADERS = {"user-agent": "User-Agent", "referer": "Referer"}
 
 
 def looks_like_curl(text: str) -> bool:
     """Whether a text begins as a curl command does."""
-    return re.match(r"\s*(?:\$\s+)?(?:\w+=\S*\s+)*curl(?:\.exe)?\s", text) is not None
+    return re.match(r"\s*(?:[$>%]\s+)?(?:\w+=\S*\s+)*curl(?:\.exe)?\s", text) is not None
 
 
 def parse_curl(text: str) -> Request:
     """The request of the first curl command in a text. Raises FormatError."""
-    words = _words(text)
-    command = _Command()
-    while words:
-        word = words.pop(0)
-        if word in _ENDS:
-            break
-        command.take(word, words)
-    return command.request()
+    return parse_curls(text)[0]
 
 
-def curl_command(request: Request) -> str:
-    """A command that sends this request; a body that is no text is left out, and said so."""
-    parts = ["curl -sS"]
-    if request.method != ("POST" if request.body else "GET"):
-        parts[0] += f" -X {shlex.quote(request.method)}"
-    parts[0] += f" {shlex.quote(request.url)}"
-    parts += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in request.headers]
-    if request.body:
-        try:
-            parts.append(f"--data-raw {shlex.quote(request.body.decode('utf-8'))}")
-        except UnicodeDecodeError:
-            parts.append("--data-binary @body.bin  # the body is no text")
-    return " \\\n  ".join(parts)
+def parse_curls(
+    text: str, *, path: str = "", folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> list[Request]:
+    """The requests of all curl commands in a text, at least one. Raises FormatError, with the line.
+
+    Without a folder no file is read. Shell variables that are named as secrets become `{{secret:NAME}}`.
+    """
+    if not _START.search(text):
+        raise FormatError(path, "There is no curl command in it.")
+    known = os.environ if environment is None else environment
+    requests: list[Request] = []
+    for command in shell_commands(_PROMPT.sub("", text), path=path, environment=known):
+        name = posixpath.basename(command.words[0].replace("\\", "/"))
+        if name in ("curl", "curl.exe"):
+            requests += _requests(command, path, folder)
+    if not requests:
+        raise FormatError(path, "There is no curl command in it.")
+    return requests
+
+
+def _requests(command: ShellCommand, path: str, folder: Path | None) -> list[Request]:
+    words = [check_word(word, path, command.line) for word in command.words[1:]]
+    found: list[Request] = []
+    group = _Command(command, path, folder)
+    try:
+        for option in options_of(words):
+            if option.name == "next":
+                found += group.requests()
+                group = _Command(command, path, folder)
+            else:
+                group.take(option)
+    except MissingValue as error:
+        raise FormatError(path, str(error), line=command.line) from None
+    return found + group.requests()
 
 
 class _Command:
-    """Options as they are read."""
+    """Options as they are read, up to the end or `--next`."""
 
-    def __init__(self) -> None:
-        self.method = ""
-        self.url = ""
-        self.headers: list[tuple[str, str]] = []
-        self.data: list[str] = []
-        self.form = True
-        self.in_query = False
-        self.head = False
+    def __init__(self, command: ShellCommand, path: str, folder: Path | None) -> None:
+        self._command = command
+        self._path = path
+        self._folder = folder
+        self._method = ""
+        self._urls: list[str] = []
+        self._headers: list[tuple[str, str]] = []
+        self._removed: set[str] = set()
+        self._data: bytes | None = None
+        self._json = False
+        self._form: list[FormPart] = []
+        self._query: list[str] = []
+        self._cookies: list[str] = []
+        self._upload = self._userinfo = ""
+        self._get = self._head = self._as_is = False
+        self._lower: list[tuple[str, str]] = []
+        """Headers that a -H of the same name wins over."""
 
-    def take(self, word: str, rest: list[str]) -> None:
-        name, value = _option(word)
-        if name is None:
-            self.url = self.url or word
-        elif name in _WITH_VALUE:
-            self._set(_WITH_VALUE[name], value if value is not None else _next(name, rest))
-        elif name in _IGNORED_WITH_VALUE:
-            if value is None:
-                _next(name, rest)
-        elif name in ("-G", "--get"):
-            self.in_query = True
-        elif name in ("-I", "--head"):
-            self.head = True
-
-    def _set(self, kind: str, value: str) -> None:
-        if kind in ("method", "url"):
-            setattr(self, kind, value)
-        elif kind == "header":
-            name, colon, text = value.partition(":")
-            if colon and name.strip():
-                self.headers.append((name.strip(), text.strip()))
-        elif kind in ("data", "raw", "json"):
-            if value.startswith("@") and kind != "raw":
-                raise FormatError("", f"The command sends the file {value[1:]}, which is not read: paste its text.")
-            self.data.append(value)
-            self.form = self.form and kind != "json"
-            if kind == "json":
-                self.headers += [("Content-Type", "application/json"), ("Accept", "application/json")]
-        elif kind == "urlencode":
-            name, equals, text = value.partition("=")
-            self.data.append(f"{name}={quote(text, safe='')}" if equals else quote(value, safe=""))
-        elif kind == "user":
-            self.headers.append(("Authorization", "Basic " + base64.b64encode(value.encode()).decode()))
-        elif kind == "bearer":
-            self.headers.append(("Authorization", f"Bearer {value}"))
+    def take(self, option: Option) -> None:
+        name, value = option
+        if name in ("", "url"):
+            self._urls.append(value)
+        elif name in _DATA:
+            self._take_data(name, value)
+        elif name == "header":
+            self._take_header(value)
+        elif name in ("form", "form-string"):
+            self._form.append(form_part(value, literal=name == "form-string", read=self._file, error=self._error))
+        elif name == "url-query":
+            self._query.append(value[1:] if value.startswith("+") else self._urlencoded(value).decode())
+        elif name == "cookie" and "=" in value:
+            self._cookies.append(value)
+        elif name == "user":
+            self._take_user(value if ":" in value else value + ":")
         else:
-            self.headers.append(({"cookie": "Cookie", "agent": "User-Agent", "referer": "Referer"}[kind], value))
+            self._take_rest(name, value)
 
-    def request(self) -> Request:
-        if not self.url:
-            raise FormatError("", "This curl command names no URL.")
-        url = self.url if "://" in self.url else f"http://{self.url}"
-        body = ("&" if self.form else "").join(self.data)
-        if self.in_query and body:
-            url, body = url + ("&" if "?" in url else "?") + body, ""
-        headers: Headers = tuple(self.headers)
-        if body and header(headers, "Content-Type") is None:
-            kind = "application/json" if body.lstrip()[:1] in ("{", "[") else "application/x-www-form-urlencoded"
-            headers = (*headers, ("Content-Type", kind))
-        method = self.method or ("HEAD" if self.head else "POST" if body else "GET")
-        return Request(method=method.upper(), url=url, headers=headers, body=body.encode("utf-8", "surrogatepass"))
+    def _take_rest(self, name: str, value: str) -> None:
+        if name == "request":
+            self._method = value
+        elif name == "upload-file":
+            self._upload = value
+        elif name == "oauth2-bearer":
+            self._lower.append(("Authorization", f"Bearer {value}"))
+        elif name == "range":
+            self._lower.append(("Range", f"bytes={value}"))
+        elif name in _HEADERS:
+            self._lower.append((_HEADERS[name], value.partition(";auto")[0] if name == "referer" else value))
+        elif name == "get":
+            self._get = True
+        elif name == "head":
+            self._head = True
+        elif name == "path-as-is":
+            self._as_is = True
+
+    def _take_user(self, pair: str) -> None:
+        """A password that is known by its name alone goes into the address, where it is filled in when sent."""
+        if "{{secret:" in pair:
+            self._userinfo = pair
+            return
+        token = base64.b64encode(pair.encode("utf-8", "surrogateescape")).decode()
+        self._lower.append(("Authorization", f"Basic {token}"))
+
+    def _take_header(self, value: str) -> None:
+        if value.startswith("@"):
+            for line in self._file(value[1:]).decode("utf-8", "replace").splitlines():
+                if line.strip():
+                    self._take_header(line)
+            return
+        name, colon, text = value.partition(":")
+        if colon and text.strip():
+            self._headers.append((name.strip(), text.strip()))
+        elif colon:
+            self._removed.add(name.strip().lower())
+        elif value.rstrip().endswith(";"):
+            self._headers.append((value.rstrip()[:-1], ""))
+
+    def _take_data(self, name: str, value: str) -> None:
+        if name == "data-urlencode":
+            piece = self._urlencoded(value)
+        elif value.startswith("@") and name != "data-raw":
+            piece = self._file(value[1:])
+            if name in ("data", "data-ascii"):
+                piece = re.sub(rb"[\r\n\0]", b"", piece)
+        else:
+            piece = value.encode("utf-8", "surrogateescape")
+        self._json = self._json or name == "json"
+        joint = b"" if self._data is None or name == "json" else b"&"
+        self._data = (self._data or b"") + joint + piece
+
+    def _urlencoded(self, value: str) -> bytes:
+        match = re.match(r"([^=@]*)([=@])(.*)", value, re.DOTALL)
+        if match is None:
+            return _quoted(value.encode("utf-8", "surrogateescape"))
+        name, sign, text = match.groups()
+        raw = self._file(text) if sign == "@" else text.encode("utf-8", "surrogateescape")
+        return (f"{name}=".encode() if name else b"") + _quoted(raw)
+
+    def _file(self, name: str) -> bytes:
+        """A file's bytes; `-` is what the shell gives the command to read."""
+        command = self._command
+        if name == "-" and command.stdin is not None:
+            return check_word(command.stdin, self._path, command.line).encode("utf-8", "surrogateescape")
+        if name == "-" and not command.stdin_file:
+            raise self._error("The command reads its body from another's output, which is not run: paste its text")
+        wanted = command.stdin_file if name == "-" else name
+        if self._folder is None:
+            raise self._error(f"The command sends the file {wanted}, which is not read: paste its text")
+        folder = self._folder.resolve()
+        try:
+            found = (folder / os.path.expanduser(wanted)).resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise self._error(f"The file {wanted!r} cannot be read: {error}") from None
+        if not found.is_relative_to(folder):
+            raise self._error(f"The file {wanted} lies outside of {folder}: it is not read")
+        try:
+            return read_file(found, _MAX_FILE_BYTES)
+        except FormatError as error:
+            raise self._error(f"The file {wanted}: {error.message.rstrip('.')}") from None
+
+    def _error(self, told: str) -> FormatError:
+        return FormatError(self._path, f"{told}.", line=self._command.line)
+
+    def requests(self) -> list[Request]:
+        """One for each URL."""
+        if not self._urls:
+            raise self._error("This curl command names no URL")
+        return [self._request(url) for url in self._urls]
+
+    def _request(self, url: str) -> Request:
+        body, kind = self._body()
+        query = list(self._query)
+        if self._get and self._data is not None:
+            query.append(self._data.decode("utf-8", "surrogateescape"))
+        address = _address(url, query, as_is=self._as_is)
+        if self._upload and address.endswith("/"):
+            address += quote(posixpath.basename(self._upload))
+        if self._userinfo:
+            scheme, mark, rest = address.partition("://")
+            address = f"{scheme}{mark}{self._userinfo}@{rest}"
+        method = self._method or self._usual_method(has_body=body is not None)
+        return Request(method=method, url=address, headers=self._all_headers(kind), body=body or b"")
+
+    def _usual_method(self, *, has_body: bool) -> str:
+        if self._head:
+            return "HEAD"
+        return "PUT" if self._upload else "POST" if has_body else "GET"
+
+    def _body(self) -> tuple[bytes | None, str]:
+        """The body and the type that curl gives it; empty where it gives none."""
+        if self._form:
+            return multipart(self._form)
+        if self._upload:
+            return self._file(self._upload), ""
+        if self._data is None or self._get:
+            return None, ""
+        return self._data, "application/json" if self._json else "application/x-www-form-urlencoded"
+
+    def _all_headers(self, kind: str) -> tuple[tuple[str, str], ...]:
+        headers = tuple(self._headers)
+        given = {name.lower() for name, _ in headers} | self._removed
+        lower = [item for item in dict(self._lower).items() if item[0].lower() not in given]
+        if self._cookies and "cookie" not in given:
+            lower.append(("Cookie", "; ".join(self._cookies)))
+        if kind and ("content-type" not in given):
+            lower.append(("Content-Type", kind))
+        if self._json and "accept" not in given and header(headers, "Accept") is None:
+            lower.append(("Accept", "application/json"))
+        return (*headers, *lower)
 
 
-def _option(word: str) -> tuple[str | None, str | None]:
-    """An option's name, and its value where both are one word."""
-    if word.startswith("--"):
-        name, equals, value = word.partition("=")
-        return name, value if equals else None
-    if len(word) < 2 or not word.startswith("-"):
-        return None, None
-    for at in range(1, len(word)):
-        short = "-" + word[at]
-        if short in _WITH_VALUE or short in _IGNORED_WITH_VALUE:
-            return short, word[at + 1 :] or None
-    return ("-G" if "G" in word else "-I" if "I" in word else word), None
+def _address(url: str, query: list[str], *, as_is: bool) -> str:
+    address = url if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url) else f"http://{url}"
+    address = address.partition("#")[0]
+    path, mark, given = address.partition("?")
+    if not as_is:
+        path = _without_dots(path)
+    joined = "&".join([*([given] if mark and given else []), *(piece for piece in query if piece)])
+    return path + ("?" + joined if joined or mark else "")
 
 
-def _next(name: str, rest: list[str]) -> str:
-    if not rest:
-        raise FormatError("", f"The command ends behind {name}, which wants a value.")
-    return rest.pop(0)
-
-
-def _words(text: str) -> list[str]:
-    match = _START.search(text)
-    if match is None:
-        raise FormatError("", "There is no curl command in this text.")
+def _without_dots(address: str) -> str:
+    """`/a/../b` as curl sends it: `/b`."""
+    scheme, mark, rest = address.partition("://")
+    place, slash, path = rest.partition("/")
+    if not slash or "/." not in "/" + path:
+        return address
     kept: list[str] = []
-
-    def plain(found: re.Match[str]) -> str:
-        if found["continued"]:
-            return " "
-        if found["ansi"] is None:
-            return found[0]
-        kept.append(_unescaped(found["ansi"]))
-        return f"\x00{len(kept) - 1}\x00"
-
-    lexer = shlex.shlex(_SHELL.sub(plain, text[match.end() :]), posix=True, punctuation_chars="|;&<>")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        words = list(lexer)
-    except ValueError as error:
-        raise FormatError("", f"This curl command is not complete: {error}.") from None
-    return [re.sub(r"\x00(\d+)\x00", lambda found: kept[int(found[1])], word) for word in words]
+    segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return f"{scheme}{mark}{place}/{'/'.join(kept)}"
 
 
-def _unescaped(text: str) -> str:
-    def letter(match: re.Match[str]) -> str:
-        if match[1] or match[2]:
-            return chr(int(match[1] or match[2], 16))
-        if match[3]:
-            return chr(int(match[3], 8))
-        return _ESCAPES.get(match[4], "\\" + match[4])
-
-    return _ESCAPE.sub(letter, text)
+def _quoted(raw: bytes) -> bytes:
+    """As curl writes it since 7.88: a space as a plus sign."""
+    return quote(raw, safe="").replace("%20", "+").encode()

@@ -97,13 +97,20 @@ def each_entry(document: Any, path: str) -> Iterator[HarEntry | FormatError]:
 
 def write_har(exchanges: Iterable[Exchange | HarEntry], *, keep_secrets: bool = False) -> bytes:
     """A HAR file's bytes. Secrets become placeholders unless they are to be kept."""
-    entries = []
+    return b"".join(har_pieces(exchanges, keep_secrets=keep_secrets))
+
+
+def har_pieces(exchanges: Iterable[Exchange | HarEntry], *, keep_secrets: bool = False) -> Iterator[bytes]:
+    """As write_har(), one exchange in memory at a time."""
+    creator = msgspec.json.encode({"name": "llmdebug", "version": __version__})
+    yield b'{"log": {"version": "1.2", "creator": ' + creator + b', "entries": ['
+    comma = b"\n"
     for item in exchanges:
         exchange, comment = (item.exchange, item.comment) if isinstance(item, HarEntry) else (item, "")
-        entries.append(_written(exchange if keep_secrets else redact_exchange(exchange)[0], comment))
-    creator = {"name": "llmdebug", "version": __version__}
-    log = {"version": "1.2", "creator": creator, "entries": entries}
-    return msgspec.json.format(msgspec.json.encode({"log": log}), indent=2) + b"\n"
+        written = _written(exchange if keep_secrets else redact_exchange(exchange)[0], comment)
+        yield comma + msgspec.json.format(msgspec.json.encode(written), indent=2)
+        comma = b",\n"
+    yield b"\n]}}\n"
 
 
 def _entry(entry: Any, number: int, path: str) -> HarEntry:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from llmdebug.formats.errors import FormatError
@@ -27,7 +28,7 @@ def append_http_file(path: str | Path, request: Request, *, keep_secrets: bool =
     written = request if keep_secrets else redact(request)[0]
     try:
         begun = file.exists() and file.stat().st_size > 0
-        text = _request_text(written, file)
+        text = request_text(written, lambda body: body_beside(body, file))
         _append(file, ("\n\n" if begun else "") + text)
     except OSError as error:
         raise FormatError(path, f"The request cannot be saved: {error.strerror}.") from error
@@ -39,7 +40,8 @@ def _append(file: Path, text: str) -> None:
         opened.write(text)
 
 
-def _request_text(request: Request, file: Path) -> str:
+def request_text(request: Request, beside: Callable[[bytes], str]) -> str:
+    """A request as it stands in a file; `beside` puts a body that cannot stand there into one of its own."""
     lines = [f"### {request.name}".rstrip(), f"{request.method} {request.url}"]
     host = request.url.partition("://")[2].partition("/")[0].rpartition("@")[2]
     for name, value in request.headers:
@@ -47,25 +49,25 @@ def _request_text(request: Request, file: Path) -> str:
             continue
         lines.append(f"{name}: {value}")
     if request.body:
-        lines += ["", _body_text(request, file)]
+        lines += ["", _body_text(request, beside)]
     return "\n".join(lines) + "\n"
 
 
-def _body_text(request: Request, file: Path) -> str:
+def _body_text(request: Request, beside: Callable[[bytes], str]) -> str:
     try:
         text = request.body.decode("utf-8")
     except UnicodeDecodeError:
-        return _beside(request.body, file)
+        return f"< ./{beside(request.body)}"
     form = (header(request.headers, "Content-Type") or "").lower().startswith("application/x-www-form")
     outer = text.split("\n")
     blank_edge = not outer[0].strip() or not outer[-1].strip()
     if blank_edge or _READ_OTHERWISE.search(text) or (form and re.search(r"\s", text)):
-        return _beside(request.body, file)
+        return f"< ./{beside(request.body)}"
     return text
 
 
-def _beside(body: bytes, file: Path) -> str:
-    """Writes a body into a new file and gives the line that includes it."""
+def body_beside(body: bytes, file: Path) -> str:
+    """Writes a body into a new file beside `file`, for the user alone, and gives its name."""
     for number in range(1, 10_000):
         name = f"{file.stem}-{number}.body"
         try:
@@ -74,5 +76,5 @@ def _beside(body: bytes, file: Path) -> str:
             continue
         with os.fdopen(opened, "wb") as written:
             written.write(body)
-        return f"< ./{name}"
+        return name
     raise FormatError(file, "There are too many bodies beside this file.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from llmdebug.formats.curl import looks_like_curl, parse_curl
+from llmdebug.formats.batch import is_batch, read_batch
+from llmdebug.formats.curl import looks_like_curl, parse_curls
 from llmdebug.formats.errors import FormatError, decode_text, read_file
 from llmdebug.formats.exchanges import Exchanges, Loaded, Progress
 from llmdebug.formats.har import MAX_HAR_BYTES, entries_of
@@ -23,7 +24,7 @@ from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.http.exchange import Exchange
 from llmdebug.jsontext.parse import JsonError, parse_json
 
-Format = Literal["har", "jsonl", "http", "curl"]
+Format = Literal["har", "jsonl", "http", "curl", "batch"]
 _SUFFIXES: dict[str, Format] = {
     ".har": "har",
     ".http": "http",
@@ -41,11 +42,13 @@ def open_exchanges(
     format: Format | None = None,
     base_url: str | None = None,
     variables: Mapping[str, str] | None = None,
+    answers: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Exchanges:
     """The exchanges of a file, or the requests where it holds no answers; read piece by piece where that can be.
 
-    `base_url` and `variables` fill in `.http` files. Raises FormatError.
+    `base_url` serves files that name no server, `variables` fill in `.http` files, `answers` are files that hold a
+    batch's answers. Raises FormatError.
     """
     known = format or format_of(path)
     if known == "jsonl":
@@ -53,9 +56,13 @@ def open_exchanges(
     data = read_file(path, MAX_HAR_BYTES)
     if known == "har":
         return Loaded(load_exchanges(path), path=path, format="har")
+    if known == "batch":
+        joined = {answer: read_file(answer, MAX_HAR_BYTES) for answer in answers}
+        return Loaded(read_batch(data, path=path, base_url=base_url, answers=joined), path=path, format="batch")
     text = decode_text(data, path)
     if known == "curl":
-        return Loaded([Exchange(request=parse_curl(text))], path=path, format="curl")
+        found = parse_curls(text, path=path, folder=Path(path).parent)
+        return Loaded([Exchange(request=request) for request in found], path=path, format="curl")
     file = parse_http_text(text, path=path, folder=Path(path).parent, base_url=base_url, variables=variables)
     requests = [Exchange(request=request) for request in file.requests()]
     if not requests:
@@ -77,6 +84,8 @@ def format_of(path: str) -> Format:
         raise FormatError(path, f"The file cannot be read: {error.strerror}.") from None
     if not head.strip():
         raise FormatError(path, "The file is empty.")
+    if is_batch(head):
+        return "batch"
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         return "har"
     return "curl" if looks_like_curl(head.decode("utf-8", "replace")) else "http"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdebug.formats.curl import curl_command, looks_like_curl, parse_curl
+from llmdebug.formats.curl import curl_command, looks_like_curl, parse_curl, parse_curls
 from llmdebug.formats.errors import FormatError
 from llmdebug.http.exchange import Request, header
 
@@ -35,7 +36,7 @@ def test_forms_people_write(command: str) -> None:
 
 def test_more_options() -> None:
     request = parse_curl("curl -G http://x/?q=1 -d a=b --data-urlencode 'c=d e' -u me:pw -b k=v -A agent")
-    assert request.url == "http://x/?q=1&a=b&c=d%20e"
+    assert request.url == "http://x/?q=1&a=b&c=d+e"
     assert request.method == "GET"
     assert header(request.headers, "authorization") == "Basic bWU6cHc="
     assert header(request.headers, "cookie") == "k=v"
@@ -80,8 +81,53 @@ def test_a_shell_reads_the_command_as_it_is_meant() -> None:
     script = 'curl() { for a in "$@"; do printf \'%s\\0\' "$a"; done; }; ' + curl_command(request)
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
     words = done.stdout.decode(sys.getfilesystemencoding()).split("\0")
-    assert words[:-1] == ["-sS", "http://x/v1", "-H", "A: it's $HOME", "--data-raw", BODY]
+    assert words[:-1] == ["-sS", "http://x/v1", "-H", "A: it's $HOME", "-H", "Content-Type:", "--data-raw", BODY]
 
 
 def test_a_body_that_is_no_text_is_said() -> None:
     assert "no text" in curl_command(Request(method="POST", url="http://x", body=b"\xff"))
+
+
+def test_a_large_body_goes_into_a_here_document() -> None:
+    body = "x" * 200_000 + "\nEND_OF_BODY"
+    headers = (("Content-Type", "text/plain"),)
+    request = Request(method="POST", url="http://x/v1", headers=headers, body=body.encode())
+    command = curl_command(request)
+    assert len(max(command.split("\n")[:2], key=len)) < 100
+    assert parse_curl(command).body == request.body + b"\n"
+
+
+def test_several_commands_each_make_a_request() -> None:
+    script = "A=1\ncurl http://x/$A\ncurl http://x/2 -d @- <<'E'\nhi\nE\nwget http://y\n"
+    first, second = parse_curls(script, environment={})
+    assert (first.url, second.url, second.body) == ("http://x/1", "http://x/2", b"hi")
+
+
+def test_secrets_of_the_environment_stand_by_their_names() -> None:
+    command = 'curl http://x -H "Authorization: Bearer $OPENAI_API_KEY" -H "X-Org: $ORG" -u "me:$PASSWORD"'
+    [request] = parse_curls(command, environment={"OPENAI_API_KEY": "sk-1", "ORG": "o"})
+    assert request.headers[0] == ("Authorization", "Bearer {{secret:OPENAI_API_KEY}}")
+    assert header(request.headers, "X-Org") == "o"
+    assert request.url == "http://me:{{secret:PASSWORD}}@x"
+    [own] = parse_curls("OPENAI_API_KEY=sk-2\n" + command, environment={})
+    assert own.headers[0] == ("Authorization", "Bearer sk-2")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo\ncurl http://x -d @../secret", "f.sh:2: The file ../secret lies outside of"),
+        ("curl http://x -d @none.json", "f.sh:1: The file none.json: There is no such file."),
+        ("cat b.json | curl http://x -d @-", "f.sh:1: The command reads its body from another's output"),
+        ('curl http://x -d "$(date)"', "f.sh:1: A part of this command is the output of another"),
+        ("echo\n\ncurl http://x -d 'a", "f.sh:3: The shell text is not complete: A quote is not closed."),
+        ("curl http://x -d @- <<E\n$(date)\nE", "f.sh:1: A part of this command is the output of another"),
+        ("curl http://x -F novalue", "f.sh:1: 'novalue' is no field of a form"),
+        ("curl -d @- http://x <<E\nabc", "f.sh:2: The shell text is not complete: The here-document"),
+        ("echo curls", "f.sh: There is no curl command in it."),
+    ],
+)
+def test_what_is_not_read_is_told_with_its_line(script: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError) as error:
+        parse_curls(script, path="f.sh", folder=tmp_path, environment={})
+    assert str(error.value).startswith(told)

@@ -1,0 +1,43 @@
+"""Which exchanges of a list meet a condition. Takes CPU time and reads from the disk: off an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from llmdebug.debugger.condition import Condition
+from llmdebug.debugger.facts import Judged, RowFacts, judged_note
+from llmdebug.debugger.session import NOTE
+from llmdebug.formats.exchanges import Exchanges
+from llmdebug.formats.lines_index import RecordedLines
+from llmdebug.source.search import never
+
+_ASKED_EVERY = 256
+
+
+def matching(condition: Condition, exchanges: Exchanges, *, cancelled: Callable[[], bool] = never) -> list[int]:
+    """The numbers of those that meet it, in order; those found so far where it was cancelled."""
+    found: list[int] = []
+    for asked, number in enumerate(_candidates(condition, exchanges)):
+        if asked % _ASKED_EVERY == 0 and cancelled():
+            break
+        if condition(recorded_facts(exchanges, number)):
+            found.append(number)
+    return found
+
+
+def recorded_facts(exchanges: Exchanges, number: int) -> RowFacts:
+    """The facts of a recorded exchange, with the diagnosis that was kept beside it."""
+
+    def diagnosed() -> Judged | None:
+        return judged_note(exchanges.note(number, NOTE))
+
+    return RowFacts(exchanges.row(number), lambda: exchanges.exchange(number), diagnosed=diagnosed)
+
+
+def _candidates(condition: Condition, exchanges: Exchanges) -> Iterable[int]:
+    """Those that can meet it: a plain text in a body is looked for in the whole file at once."""
+    if condition.plain and isinstance(exchanges, RecordedLines):
+        holding = exchanges.holding(condition.plain)
+        if holding is not None:
+            return holding
+    return range(len(exchanges))

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from itertools import pairwise
+from pathlib import Path
+
+from running import run
+
+from llmdebug.formats.har import read_har
+from llmdebug.formats.loading import open_exchanges
+
+KEY = "sk-0123456789abcdef"
+SCRIPT = f"""# two requests
+curl http://h.test/v1/models -H 'Authorization: Bearer {KEY}'
+curl http://h.test/v1/completions -H 'Content-Type: application/json' -d '{{"model": "alice", "prompt": "x"}}' | jq .
+"""
+
+
+async def test_a_file_goes_through_all_formats(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text(SCRIPT)
+    steps = ["a.sh", "b.har", "c.jsonl", "d.http", "e.curl"]
+    for before, after in pairwise(steps):
+        done = await run("convert", str(tmp_path / before), str(tmp_path / after), "--with-secrets")
+        assert (done.code, done.says("2 of 2 written")) == (0, True)
+        assert stat.S_IMODE((tmp_path / after).stat().st_mode) == 0o600
+    first, last = (open_exchanges(str(tmp_path / name)) for name in ("a.sh", "e.curl"))
+    assert [last.exchange(number) for number in (0, 1)] == [first.exchange(number) for number in (0, 1)]
+
+
+async def test_secrets_stay_out_and_one_request_can_be_picked(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text(SCRIPT)
+    one, other, script = await asyncio.gather(
+        run("convert", str(tmp_path / "a.sh"), "-", "--to", "har"),
+        run("convert", f"{tmp_path / 'a.sh'}#2", "-", "--to", "batch"),
+        run("convert", str(tmp_path / "a.sh"), "-", "--to", "openai", "--only", "method == GET"),
+    )
+    assert KEY.encode() not in one.out
+    assert len(read_har(one.out)) == 2
+    assert [line["body"] for line in other.lines] == [{"model": "alice", "prompt": "x"}]
+    assert b'api_key=os.environ["AUTHORIZATION"]' in script.out
+    assert script.says("1 of 2 written as openai")
+
+
+async def test_batch_and_answers_and_what_is_left_out(tmp_path: Path) -> None:
+    request = {"custom_id": "a", "method": "POST", "url": "/v1/completions", "body": {"model": "alice"}}
+    answer = {"custom_id": "a", "response": {"status_code": 400, "body": {"error": "no"}}}
+    (tmp_path / "in.jsonl").write_text(json.dumps(request) + "\n")
+    (tmp_path / "out.jsonl").write_text(json.dumps(answer) + "\n")
+    words = ("convert", str(tmp_path / "in.jsonl"), "--answers", str(tmp_path / "out.jsonl"))
+    har, curl, batch = await asyncio.gather(
+        run(*words, str(tmp_path / "x.har")),
+        run(*words, "-", "--to", "curl"),
+        run(*words, str(tmp_path / "y.jsonl"), "--to", "batch"),
+    )
+    assert (har.code, curl.code, batch.code) == (0, 0, 0)
+    [entry] = read_har(tmp_path / "x.har")
+    assert entry.exchange.response is not None
+    assert entry.exchange.response.status == 400
+    assert curl.says("Left out: 1 answers")
+    assert json.loads((tmp_path / "y-answers.jsonl").read_text())["response"]["status_code"] == 400
+
+
+async def test_what_cannot_be_done_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text(SCRIPT)
+    (tmp_path / "there.har").write_text("mine")
+    source = str(tmp_path / "a.sh")
+    there, unknown, lost, nobody = await asyncio.gather(
+        run("convert", source, str(tmp_path / "there.har")),
+        run("convert", source, str(tmp_path / "x.zip")),
+        run("convert", source, str(tmp_path / "b.jsonl"), "--to", "batch"),
+        run("convert", source + "#9", "-", "--to", "har"),
+    )
+    assert [done.code for done in (there, unknown, lost, nobody)] == [2, 2, 2, 2]
+    assert there.says("is there already")
+    assert (tmp_path / "there.har").read_text() == "mine"
+    assert unknown.says("give --to")
+    assert lost.says("entry 1: The request is no POST")
+    assert not (tmp_path / "b.jsonl").exists()
+    assert nobody.says("There is no request '9'")
