@@ -96,7 +96,15 @@ class Following(Bindings):
             if (path, item.name) in self._blindly:
                 return None
             self._blindly.add((path, item.name))
-        return enter(Callee(path, item.name, definition, bound))
+        given = enter(Callee(path, item.name, definition, bound))
+        return given if given.known else self._annotated(path, item) or given
+
+    def _annotated(self, path: str, function: Function) -> Value | None:
+        """What a function is annotated to give, where that is an object of one class of the tree."""
+        found = define(self.ground.index, path, function.returns) if function.returns[:1].isupper() else None
+        if found is None or not isinstance(found.item, Class):
+            return None
+        return Value(Instance({}, found.item.name, found.path))
 
     def _read_body(self, node: ast.Call, evaluator: Evaluator) -> Value | None:
         """The body where a call reads it from the framework's request; None for any other call."""
@@ -132,6 +140,10 @@ class Following(Bindings):
             )
             if inner:
                 return frame.path, inner, None
+            called = frame.names.get(func.id)
+            if called is not None and isinstance(called.value, Instance) and called.value.class_name:
+                method = self._method(called.value.file, called.value.class_name, "__call__")
+                return (method[0], method[1], called) if method else None
             found = define(index, frame.path, func.id)
             return (found.path, found.item, None) if found and not isinstance(found.item, str) else None
         if not isinstance(func, ast.Attribute):

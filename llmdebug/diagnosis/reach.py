@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,9 @@ Key = tuple[str, str]
 
 MAX_NAMESAKES = 14
 MAX_DEPTH = 24
+MAX_BASES = 8
 ENTRY_METHODS = ("__init__", "__post_init__", "__new__", "__call__", "model_post_init", "forward", "dispatch")
+_CLASS_NAME = re.compile(r"\b[A-Z]\w*")
 COMMON = frozenset(
     {"get", "set", "pop", "append", "items", "keys", "values", "join", "format", "split", "strip", "copy", "update",
      "encode", "decode", "close", "start", "stop", "run", "read", "write", "send", "put", "info", "debug", "warning",
@@ -67,7 +70,29 @@ class CallGraph:
                 open_names += [] if found else [name]
             else:
                 open_names.append(name)
-        return near, open_names
+        return near + self._given_callables(path, function), open_names
+
+    def _given_callables(self, path: str, function: Function) -> list[Key]:
+        """`__call__` of the class that a function is annotated to give: its callers call what they got."""
+        found = []
+        for name in _CLASS_NAME.findall(function.returns):
+            target = define(self.index, path, name)
+            if target is not None and isinstance(target.item, Class):
+                method = self._inherited(target.path, target.item, "__call__")
+                found += [method] if method is not None else []
+        return found
+
+    def _inherited(self, path: str, known: Class, name: str, depth: int = 0) -> Key | None:
+        """A method where the class or the nearest of its bases defines it."""
+        if f"{known.name}.{name}" in self.index.local(path):
+            return path, f"{known.name}.{name}"
+        for base in known.bases if depth < MAX_BASES else ():
+            target = define(self.index, path, base)
+            if target is not None and isinstance(target.item, Class):
+                found = self._inherited(target.path, target.item, name, depth + 1)
+                if found is not None:
+                    return found
+        return None
 
     def _named(self, path: str, symbol: str, name: str) -> list[Key]:
         """What a bare name calls: a nested function, else one of the file or of its imports."""

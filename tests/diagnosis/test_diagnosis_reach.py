@@ -19,6 +19,7 @@ FILES = {
         "def by_method(server):\n    server.rarely_named(1)\n"
         "def handed_on(pool):\n    pool.submit(check)\n"
         "def nested():\n    def inner():\n        check(1)\n    inner()\n"
+        "from serving import find\ndef by_given(request):\n    serve = find(request)\n    return serve(request)\n"
         "def alone():\n    pass\n"
         "def common(d):\n    d.get('x')\n"
         "def round_and_round():\n    other_round()\ndef other_round():\n    round_and_round()\n"
@@ -27,6 +28,10 @@ FILES = {
     "model.py": (
         "from pydantic import BaseModel, field_validator\nfrom checks import deeper\nclass Model(BaseModel):\n    a: int\n"
         "    @field_validator('a')\n    def validate_a(cls, v):\n        return deeper(v)\n"
+    ),
+    "serving.py": (
+        "from checks import deeper\nclass Base:\n    def __call__(self, r):\n        deeper(r)\n"
+        "class Serving(Base):\n    pass\ndef find(request) -> Serving:\n    return request.app.state.serving\n"
     ),
     "server.py": "class Server:\n    def rarely_named(self, n):\n        self._own(n)\n    def _own(self, n):\n        raise ValueError('no')\n    def get(self, k):\n        raise ValueError('no')\n",
 }
@@ -55,6 +60,8 @@ def reach_from(tmp_path: Path):  # type: ignore[no-untyped-def]
         ("by_method", "server.py", "Server._own", 2),
         ("handed_on", "checks.py", "check", 1),
         ("nested", "checks.py", "check", 2),
+        ("by_given", "serving.py", "Base.__call__", 2),
+        ("by_given", "checks.py", "deeper", 3),
         ("alone", "checks.py", "check", None),
         ("common", "server.py", "Server.get", None),
         ("round_and_round", "checks.py", "check", None),
