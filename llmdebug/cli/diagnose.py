@@ -52,7 +52,7 @@ def command(
         for warning in warnings:
             say(warning)
         bare = BareAnswer(request=found, status=status)
-    return diagnose_files(files, source, as_json=as_json, bare=bare, log=log)
+    return diagnose_files(files, source, as_json=as_json, bare=bare, log=log, base_url=base_url)
 
 
 NOWHERE = "http://localhost"

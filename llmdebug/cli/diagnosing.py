@@ -7,18 +7,20 @@ import sys
 from collections.abc import Sequence
 
 from llmdebug.cli.exit_codes import ExitCode
-from llmdebug.cli.guard import DEBUG_VARIABLE
+from llmdebug.cli.guard import DEBUG_VARIABLE, CommandError
 from llmdebug.cli.json_line import print_json
 from llmdebug.cli.progress import progress_line
-from llmdebug.cli.recorded import BareAnswer, recorded
+from llmdebug.cli.recorded import STDIN, BareAnswer, recorded
 from llmdebug.cli.talk import say
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.logfile import LogFile
+from llmdebug.http.baseurl import split
 from llmdebug.http.exchange import Exchange
 from llmdebug.http.secrets import hide, redact_exchange
-from llmdebug.linking.linked import fetched
+from llmdebug.linking.linked import Linked, fetched
+from llmdebug.linking.spec import AUTO
 
 
 def diagnose_files(
@@ -28,14 +30,15 @@ def diagnose_files(
     as_json: bool,
     bare: BareAnswer | None = None,
     log: str | None = None,
+    base_url: str | None = None,
 ) -> int:
     """Prints a diagnosis for each exchange, in order; `bare` is what is known of an answer without its request.
 
-    `log` is the file that the server wrote beside them.
+    `log` is the file that the server wrote beside them; `base_url` is the server that the source `auto` asks,
+    without it that of the first exchange.
     """
     written = LogFile(log).end() if log is not None else ""
-    with progress_line() as progress:
-        trees = LinkedTrees([fetched(source, progress=progress) for source in sources])
+    trees = LinkedTrees(_links(files, sources, base_url))
     code = ExitCode.OK
     for file in files:
         for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):
@@ -46,6 +49,27 @@ def diagnose_files(
             else:
                 _print_report(item, diagnosis, number)
     return code
+
+
+def _links(files: Sequence[str], sources: Sequence[str], base_url: str | None) -> list[Linked]:
+    found: list[Linked] = []
+    with progress_line() as progress:
+        for source in sources:
+            if source == AUTO:
+                from llmdebug.cli.automatic import link_of
+
+                found += link_of(base_url or _first_server(files), progress)
+            else:
+                found.append(fetched(source, progress=progress))
+    return found
+
+
+def _first_server(files: Sequence[str]) -> str:
+    for file in files:
+        for item in recorded(file, BareAnswer()) if file != STDIN else ():
+            if isinstance(item, Exchange) and item.request.url:
+                return split(item.request.url)[0]
+    raise CommandError("No recorded exchange says which server `--source auto` is to ask: give --base-url.")
 
 
 def _diagnosis(item: Exchange | FormatError, trees: LinkedTrees, where: str, log: str) -> tuple[Diagnosis, ExitCode]:

@@ -25,17 +25,19 @@ def command(
 ) -> int:
     """Tell what runs behind a URL, and link its source for later commands.
 
-    The server is asked with a few GET requests, a second each.
+    The server is asked with a few GET requests, a second each. Without --source its source is looked for: in the
+    environment of the process behind the port, else by the version that the server states.
     """
     from llmdebug.cli.connection import Connection, effective_settings
     from llmdebug.cli.linking import link
+    from llmdebug.linking.spec import AUTO
 
     connection = Connection(
         base_url=url if "://" in url else f"http://{url}",
         variables=(),
         headers=header,
         api_key_env=api_key_env,
-        sources=source,
+        sources=source or [AUTO],
         proxy=proxy,
         ca_file=ca_file,
         client_cert=client_cert,

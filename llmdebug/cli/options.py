@@ -54,8 +54,8 @@ Sources = Annotated[
     typer.Option(
         "--source",
         metavar="TREE",
-        help="The server's source: a folder, pypi:NAME==VERSION or git:URL@TAG; repeatable, a gateway's before that "
-        "of the server behind it. Remembered for this server.",
+        help="The server's source: a folder, pypi:NAME==VERSION, git:URL@TAG, or auto for that of the running server; "
+        "repeatable, a gateway's before that of the server behind it. Remembered for this server.",
         default_factory=list,
         show_default=False,
     ),

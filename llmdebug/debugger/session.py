@@ -23,12 +23,15 @@ from llmdebug.debugger.refutations import Refutations
 from llmdebug.debugger.replacement import replacement
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
+from llmdebug.families.load import load_families
 from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
 from llmdebug.http.secrets import fill, from_environment, hide, redact_exchange
 from llmdebug.index.build import Progress, silent
-from llmdebug.linking.linked import at_hand, fetched
-from llmdebug.linking.spec import needs_fetching
+from llmdebug.linking.auto import find_source
+from llmdebug.linking.linked import Linked, at_hand, fetched
+from llmdebug.linking.probe import Server
+from llmdebug.linking.spec import AUTO, needs_fetching
 from llmdebug.recording.history import History, HistoryError
 from llmdebug.source.search import never
 from llmdebug.source.tree import TreeError
@@ -36,7 +39,6 @@ from llmdebug.source.tree import TreeError
 if TYPE_CHECKING:
     from llmdebug.http.client import Client
     from llmdebug.http.options import ClientOptions
-    from llmdebug.linking.probe import Server
 
 NOTE = "diagnosis"
 """The note beside an exchange that holds its diagnosis."""
@@ -136,29 +138,46 @@ class Session:
     def trees(self) -> LinkedTrees:
         return self._trees
 
+    @property
+    def records(self) -> bool:
+        """Whether what is sent is kept on disk."""
+        return self._history is not None
+
     def link(
         self,
         given: Sequence[str | Path],
         *,
+        server: Server | None = None,
         progress: Progress = silent,
         cancelled: Callable[[], bool] = never,
     ) -> None:
         """These sources from now on, and for this base URL in later sessions too.
 
-        What has to be fetched is fetched: from an event loop, call it in a thread. Raises TreeError, Cancelled.
+        What has to be fetched is fetched: from an event loop, await link_all(). `server` is what `auto` needs.
+        Raises TreeError, Cancelled.
         """
-        trees = LinkedTrees([fetched(source, progress=progress, cancelled=cancelled) for source in given])
-        self._trees, self._given = trees, ()
+        found: list[Linked] = []
+        for source in given:
+            if source == AUTO and server is not None and self.base_url:
+                family = load_families(self._families).by_name.get(server.family)
+                found.append(find_source(self.base_url, server, family, progress=progress, cancelled=cancelled))
+            else:
+                found.append(fetched(source, progress=progress, cancelled=cancelled))
+        self._trees, self._given = LinkedTrees(found), ()
         if self.base_url and self._keep:
             try:
-                sources.remember(self.base_url, [link.source for link in trees.links])
+                sources.remember(self.base_url, [link.source for link in found])
             except HistoryError as error:
                 self._warn(f"The linked source is not remembered for next time: {error}")
 
-    @property
-    def records(self) -> bool:
-        """Whether what is sent is kept on disk."""
-        return self._history is not None
+    async def link_all(self, given: Sequence[str | Path], *, progress: Progress = silent) -> None:
+        """As link(), beside the event loop; the server is asked what it is where `auto` is among them."""
+        server = await self.probe() if AUTO in given else None
+        stop = threading.Event()
+        try:
+            await asyncio.to_thread(self.link, given, server=server, progress=progress, cancelled=stop.is_set)
+        finally:
+            stop.set()
 
     async def link_given(self, *, progress: Progress = silent) -> None:
         """Links the sources that the session was given and that had to be fetched; else does nothing.
@@ -166,14 +185,13 @@ class Session:
         Raises TreeError.
         """
         if self._given:
-            stop = threading.Event()
-            try:
-                await asyncio.to_thread(self.link, self._given, progress=progress, cancelled=stop.is_set)
-            finally:
-                stop.set()
+            await self.link_all(self._given, progress=progress)
 
     def _link_remembered(self, base_url: str) -> None:
         found = sources.remembered(base_url)
+        if AUTO in found:
+            self._given = found
+            return
         try:
             self._trees = LinkedTrees(found)
         except TreeError as error:
@@ -266,7 +284,6 @@ class Session:
 
     async def _probe(self) -> Server:
         from llmdebug.debugger.probing import probe_server
-        from llmdebug.linking.probe import Server
 
         if not self._probing or not self.base_url:
             return Server(problem="The server was not asked what it is.")

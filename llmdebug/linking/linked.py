@@ -9,7 +9,7 @@ import msgspec
 
 from llmdebug.index.build import Progress, silent
 from llmdebug.linking import shelf
-from llmdebug.linking.spec import Spec, parse_spec
+from llmdebug.linking.spec import AUTO, SourceError, Spec, parse_spec
 from llmdebug.source.search import never
 
 
@@ -29,6 +29,8 @@ class Linked(msgspec.Struct, frozen=True, kw_only=True):
 
 def at_hand(source: str | Path) -> Linked | None:
     """What needs no network; None for a source that has to be fetched. Raises SourceError for a wrong name."""
+    if source == AUTO:
+        return None
     spec = parse_spec(source) if isinstance(source, str) else None
     if spec is None:
         path = Path(source).expanduser()
@@ -44,8 +46,10 @@ def fetched(source: str | Path, *, progress: Progress = silent, cancelled: Calla
     """
     found = at_hand(source)
     spec = parse_spec(str(source))
-    if found is not None or spec is None:
-        return found or Linked(folder=str(source), name=str(source), source=str(source))
+    if found is not None:
+        return found
+    if spec is None:
+        raise SourceError(f"{AUTO} asks a running server: give its URL.")
     if spec.scheme == "git":
         from llmdebug.linking.git import fetch_commit
 

@@ -1,4 +1,4 @@
-"""How a source is named: a folder, `pypi:NAME==VERSION` or `git:URL@TAG`; `#folder` names one inside.
+"""How a source is named: a folder, `pypi:NAME==VERSION`, `git:URL@TAG` (`#folder` names one inside), or `auto`.
 
 This module is on the way of every start: it imports nothing heavy.
 """
@@ -17,6 +17,8 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]*")
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+-]*")
 _GIT_URL = re.compile(r"(?:https?|ssh|git)://[^\s/@]*(?:@[^\s/@]+)?(?:/[^\s]*)?|file:///[^\s]+")
 MAX_LENGTH = 1_000
+AUTO = "auto"
+"""The source of what runs behind the server's URL, wherever it is found."""
 
 
 class SourceError(TreeError):
@@ -50,13 +52,13 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 
 def needs_fetching(source: object) -> bool:
     """Whether a source is named by something else than a folder."""
-    return isinstance(source, str) and source.startswith(("pypi:", "git:"))
+    return isinstance(source, str) and (source == AUTO or source.startswith(("pypi:", "git:")))
 
 
 def parse_spec(text: str) -> Spec | None:
     """None for a folder. Raises SourceError for a source that is named wrongly."""
     scheme, _, rest = text.partition(":")
-    if not needs_fetching(text):
+    if not needs_fetching(text) or text == AUTO:
         return None
     if len(text) > MAX_LENGTH or not text.isprintable():
         raise SourceError("A source is named in one line of at most 1,000 characters.")

@@ -138,7 +138,7 @@ def open_tree(path: str | Path, name: str = "") -> Tree:
             raise TreeError(f"{path}: there is no such folder; give the folder that holds the server's source")
         if not root.is_dir():
             raise TreeError(f"{path} is a file; give the folder that holds the server's source")
-        root = root.resolve()
+        root = root if str(root).startswith("/proc/") else root.resolve()  # a link there leads to another root folder
         if not any(root.iterdir()):
             raise TreeError(f"{path} is an empty folder; give the folder that holds the server's source")
     except (OSError, RuntimeError) as error:

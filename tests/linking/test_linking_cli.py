@@ -125,3 +125,28 @@ def test_pip_s_configuration_is_respected(tmp_path: Path) -> None:
     (tmp_path / "named.conf").write_text("index-url\n")
     with pytest.raises(SourceError, match=r"pip's configuration cannot be read: .*named\.conf"):
         index_settings(environment)
+
+
+def test_a_recorded_refusal_is_diagnosed_with_the_source_of_the_running_server(
+    nanoserve: DemoServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    case = {"request": {"method": "POST", "url": f"{nanoserve.base_url}/v1/completions"}, "response": {"status": 405}}
+    entry = case | {"startedDateTime": "2026-01-01T00:00:00Z", "time": 1}
+    har = tmp_path / "one.har"
+    har.write_text(json.dumps({"log": {"version": "1.2", "entries": [entry]}}))
+    code, out, err = run(capsys, "diagnose", str(har), "--source", "auto", "--json")
+    assert code == 0 and json.loads(out)["kind"] != "none", err
+    (tmp_path / "answer.txt").write_text("no")
+    code, _, err = run(capsys, "diagnose", str(tmp_path / "answer.txt"), "--source", "auto")
+    assert code == 2 and "give --base-url" in err
+
+
+def test_link_tells_what_runs_and_links_it(nanoserve: DemoServer, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "link", nanoserve.base_url.removeprefix("http://"))
+    assert code == 0 and out.startswith("the demo's server 0.1.0\nmodels  alice\n") and str(SOURCE) in out
+    assert run(capsys, "sources", "which", nanoserve.base_url + "/v1")[1] == f"{SOURCE}\n"
+    code, out, _ = run(capsys, "link", nanoserve.base_url, "--json", "--no-probe")
+    told = json.loads(out)
+    assert told["server"]["problem"] and "openapi" not in told["server"]
+    code, out, err = run(capsys, "link", "127.0.0.1:1")
+    assert code == 2 and "Nothing on this machine listens at port 1" in err and "no source is linked" in out
