@@ -46,6 +46,7 @@ CHANGED = "changed"
 _OF_THE_REQUEST = frozenset({"method", "url", "path", "name", "request"})
 _OF_A_DIAGNOSIS = frozenset({"kind", "site"})
 _OF_A_STREAM = frozenset({"event", "events"})
+_OF_BODIES = frozenset({"size", "events", "request", "body", "event", "kind", "site", "outcome"})
 _MAX_DEPTH = 50
 _MAX_PATTERN = 1_000
 MATCH_SECONDS = 2.0
@@ -111,7 +112,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     words: frozenset[str]
     """The facts it asks for."""
     plain: str | None = None
-    """Where it is nothing but `body ~` or `request ~` a plain text: that text, for a quick search."""
+    """A text that stands in a body of whatever meets it, for a quick search; None where none is known."""
 
     def __call__(self, facts: Facts) -> bool:
         return self.test(facts)
@@ -134,10 +135,18 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 def parse_condition(source: str) -> Condition:
     """Raises ConditionError."""
     parser = _Parser(source)
-    test = parser.either(0)
+    term = parser.either(0)
     parser.end()
-    plain = parser.plain if parser.tests == 1 else None
-    return Condition(source=source.strip(), test=test, words=frozenset(parser.words), plain=plain)
+    return Condition(source=source.strip(), test=term.test, words=frozenset(parser.words), plain=term.plain)
+
+
+class _Term(NamedTuple):
+    """A part of a condition."""
+
+    test: Test
+    cost: int = 0
+    """Where parts are joined, the cheap ones are asked first."""
+    plain: str | None = None
 
 
 class _Token(NamedTuple):
@@ -147,35 +156,39 @@ class _Token(NamedTuple):
 
 
 class _Parser:
-    """Recursive descent; `words` and `plain` are gathered on the way."""
+    """Recursive descent; `words` are gathered on the way."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._tokens = list(_tokens(source))
         self._at = 0
         self.words: set[str] = set()
-        self.tests = 0
-        self.plain: str | None = None
 
-    def either(self, depth: int) -> Test:
-        tests = [self.both(depth)]
+    def either(self, depth: int) -> _Term:
+        terms = [self.both(depth)]
         while self._taken("or"):
-            tests.append(self.both(depth))
-        return tests[0] if len(tests) == 1 else lambda facts: any(test(facts) for test in tests)
+            terms.append(self.both(depth))
+        if len(terms) == 1:
+            return terms[0]
+        tests = _cheapest_first(terms)
+        return _Term(lambda facts: any(test(facts) for test in tests), sum(term.cost for term in terms))
 
-    def both(self, depth: int) -> Test:
-        tests = [self.negated(depth)]
+    def both(self, depth: int) -> _Term:
+        terms = [self.negated(depth)]
         while self._taken("and"):
-            tests.append(self.negated(depth))
-        return tests[0] if len(tests) == 1 else lambda facts: all(test(facts) for test in tests)
+            terms.append(self.negated(depth))
+        if len(terms) == 1:
+            return terms[0]
+        tests = _cheapest_first(terms)
+        plain = max((term.plain for term in terms if term.plain), key=len, default=None)
+        return _Term(lambda facts: all(test(facts) for test in tests), sum(term.cost for term in terms), plain)
 
-    def negated(self, depth: int) -> Test:
+    def negated(self, depth: int) -> _Term:
         if depth > _MAX_DEPTH:
             raise self._error("fewer parentheses: this is nested too deeply")
         if self._taken("not"):
-            self.tests += 1
             inner = self.negated(depth + 1)
-            return lambda facts: not inner(facts)
+            return _Term(lambda facts: not inner.test(facts), inner.cost)
         if self._taken("("):
             inner = self.either(depth + 1)
             if not self._taken(")"):
@@ -187,17 +200,16 @@ class _Parser:
         if self._at < len(self._tokens) - 1:
             raise self._error("and, or, or the end")
 
-    def _one(self) -> Test:
+    def _one(self) -> _Term:
         token = self._next
         name = token.text if token.kind == "word" else ""
         if name not in NUMBERS and name not in TEXTS and name != CHANGED:
             raise self._error(f"a fact: {', '.join((*NUMBERS, *TEXTS, CHANGED))}")
         self._at += 1
-        self.tests += 1
         self.words.add(name)
         if name == CHANGED:
-            return self._changed()
-        return self._number(name) if name in NUMBERS else self._text(name)
+            return _Term(self._changed(), 2)
+        return _Term(self._number(name), int(name in _OF_BODIES)) if name in NUMBERS else self._text(name)
 
     def _changed(self) -> Test:
         found: list[str] = []
@@ -235,7 +247,7 @@ class _Parser:
         negative = compare is operator.ne
         return lambda facts: _compared(facts.number(name), compare, wanted, negative)  # type: ignore[arg-type]
 
-    def _text(self, name: str) -> Test:
+    def _text(self, name: str) -> _Term:
         sign = self._operator()
         if sign not in ("==", "!=", "~", "!~"):
             raise self._error(f"one of == != ~ !~: {name} is a text")
@@ -246,10 +258,11 @@ class _Parser:
         wanted = _unquoted(token) if token.kind == "string" else token.text
         holds = self._pattern(wanted) if sign in ("~", "!~") else lambda text: text == wanted
         self._at += 1
-        if sign == "~" and name in ("body", "request") and not re.search(r"[\\^$.|?*+()\[\]{}]", wanted):
-            self.plain = wanted
-        positive = _site_test(holds) if name == "site" else _text_test(name, holds)
-        return positive if sign in ("==", "~") else lambda facts: not positive(facts)
+        test = _site_test(holds) if name == "site" else _text_test(name, holds)
+        cost = int(name in _OF_BODIES)
+        if sign in ("!=", "!~"):
+            return _Term(lambda facts: not test(facts), cost)
+        return _Term(test, cost, required_text(wanted) if sign == "~" and name in ("body", "request") else None)
 
     def _pattern(self, wanted: str) -> Callable[[str], bool]:
         import regex
@@ -287,6 +300,22 @@ class _Parser:
 
     def _error(self, expected: str) -> ConditionError:
         return ConditionError(self._source, self._next.offset, f"expected {expected}")
+
+
+def required_text(pattern: str) -> str | None:
+    """The longest plain text that stands in whatever a regular expression matches; None where none is seen.
+
+    Nothing is seen in what groups, choices and escapes make of a pattern.
+    """
+    if re.search(r"[\\|()]", pattern):
+        return None
+    pieces = re.split(r"\[\^?\]?[^\]]*\](?:[*+?]|\{[^}]*\})*|.[*?]\??|.\{[^}]*\}\??|[.^$+]\??", pattern)
+    longest = max(pieces, key=len)
+    return longest or None
+
+
+def _cheapest_first(terms: list[_Term]) -> list[Test]:
+    return [term.test for term in sorted(terms, key=lambda term: term.cost)]
 
 
 def _tokens(source: str) -> Iterator[_Token]:

@@ -38,13 +38,17 @@ def judged_note(value: Any) -> Judged | None:
 
 
 class RowFacts:
-    """Facts of an exchange. The row tells most; the exchange is read when a body is asked for."""
+    """Facts of an exchange. The row tells most; the exchange is read when a body is asked for.
+
+    `bodies` gives `request` and `body` where that is quicker than reading the exchange.
+    """
 
     def __init__(
         self,
         row: Row,
         exchange: Callable[[], Exchange],
         *,
+        bodies: Callable[[Text], str | None] | None = None,
         recorded: Callable[[], Exchange] | None = None,
         diagnosed: Callable[[], Judged | None] | None = None,
         event: StreamEvent | None = None,
@@ -52,6 +56,7 @@ class RowFacts:
     ) -> None:
         self._row = row
         self._read = exchange
+        self._bodies = bodies
         self._recorded = recorded
         self._diagnosed = diagnosed
         self._event = event
@@ -88,6 +93,10 @@ class RowFacts:
         return self._of_bodies(name)
 
     def _of_bodies(self, name: Text) -> str | None:
+        if name == "outcome" and _is_refusal(self._row):
+            return "refused"
+        if self._bodies is not None and name in ("request", "body"):
+            return self._bodies(name)
         response = self.exchange.response
         if name == "request":
             return self.exchange.request.body.decode("utf-8", "replace")
@@ -134,6 +143,11 @@ def facts_of(
         event=event,
         events=events,
     )
+
+
+def _is_refusal(row: Row) -> bool:
+    """By its status alone; a 2xx may hold an error."""
+    return row.status is not None and not 200 <= row.status < 300
 
 
 def _path(url: str) -> str:

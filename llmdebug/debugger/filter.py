@@ -31,7 +31,10 @@ def recorded_facts(exchanges: Exchanges, number: int) -> RowFacts:
     def diagnosed() -> Judged | None:
         return judged_note(exchanges.note(number, NOTE))
 
-    return RowFacts(exchanges.row(number), lambda: exchanges.exchange(number), diagnosed=diagnosed)
+    def bodies(name: str) -> str | None:
+        return exchanges.request_text(number) if name == "request" else exchanges.answer_text(number)
+
+    return RowFacts(exchanges.row(number), lambda: exchanges.exchange(number), bodies=bodies, diagnosed=diagnosed)
 
 
 def _candidates(condition: Condition, exchanges: Exchanges) -> Iterable[int]:

@@ -43,6 +43,12 @@ class Exchanges(Protocol):
     def exchange(self, number: int) -> Exchange:
         """Raises FormatError where the file has changed since."""
 
+    def request_text(self, number: int) -> str:
+        """The request's body. Raises FormatError as exchange()."""
+
+    def answer_text(self, number: int) -> str | None:
+        """The answer's body; None where no answer came. Raises FormatError as exchange()."""
+
     def note(self, number: int, name: str) -> Any:
         """A JSON value that was kept beside the exchange; None where there is none."""
 
@@ -66,6 +72,13 @@ class Loaded:
 
     def exchange(self, number: int) -> Exchange:
         return self._exchanges[number]
+
+    def request_text(self, number: int) -> str:
+        return self._exchanges[number].request.body.decode("utf-8", "replace")
+
+    def answer_text(self, number: int) -> str | None:
+        response = self._exchanges[number].response
+        return None if response is None else response.body.decode("utf-8", "replace")
 
     def note(self, number: int, name: str) -> Any:
         return None

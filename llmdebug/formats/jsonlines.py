@@ -124,7 +124,7 @@ def exchange_of(request: RequestRecord, answer: AnswerRecord | None) -> Exchange
         method=written.method,
         url=written.url,
         headers=written.headers,
-        body=_bytes(written.body),
+        body=bytes_of(written.body),
         name=written.name,
     )
     if answer is None:
@@ -153,7 +153,7 @@ def _written_response(response: Response) -> WrittenResponse:
 
 
 def _response(written: WrittenResponse) -> Response:
-    body = _bytes(written.body)
+    body = bytes_of(written.body)
     return Response(
         status=written.status,
         reason=written.reason,
@@ -182,7 +182,8 @@ def _body(data: bytes) -> Body:
         return Body(base64=base64.b64encode(data).decode("ascii"))
 
 
-def _bytes(body: Body) -> bytes:
+def bytes_of(body: Body) -> bytes:
+    """What a body holds; of base64 that is none, its text."""
     if not body.base64:
         return body.text.encode("utf-8")
     try:

@@ -7,7 +7,9 @@ none is no recording.
 from __future__ import annotations
 
 import os
+import weakref
 from array import array
+from collections.abc import Iterator
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,10 +20,12 @@ from llmdebug.formats.errors import FormatError
 from llmdebug.formats.exchanges import Progress, Row
 from llmdebug.formats.jsonlines import (
     AnswerRecord,
+    Body,
     NoteRecord,
     Record,
     RecordError,
     RequestRecord,
+    bytes_of,
     decode_record,
     exchange_of,
 )
@@ -29,6 +33,7 @@ from llmdebug.http.exchange import Exchange
 
 _TOLD_EVERY = 16 * 1024 * 1024
 _MOST_WARNINGS = 3
+_IN_BASE64 = b'"base64":"'
 _SEARCHED = 4 * 1024 * 1024
 
 
@@ -65,7 +70,19 @@ class _Line(msgspec.Struct):
     timing: _Timing | None = None
 
 
+class _BodyOnly(msgspec.Struct):
+    body: Body = Body()
+
+
+class _Bodies(msgspec.Struct):
+    """What a search in bodies needs of a record."""
+
+    request: _BodyOnly | None = None
+    response: _BodyOnly | None = None
+
+
 _decoder = msgspec.json.Decoder(_Line)
+_body_decoder = msgspec.json.Decoder(_Bodies)
 
 
 class RecordedLines:
@@ -79,16 +96,18 @@ class RecordedLines:
         self.ids: list[str] = []
         self._requests: list[tuple[str, str, str]] = []
         self._shared: dict[tuple[str, str, str], tuple[str, str, str]] = {}
-        self._request_at = array("Q")
-        self._answer_at = array("Q")
+        self._request_at, self._request_size = array("Q"), array("I")
+        self._answer_at, self._answer_size = array("Q"), array("I")
         """0 where there is none: an answer never stands first."""
         self._status = array("H")
         self._started, self._latency, self._ttft = array("d"), array("f"), array("f")
         self._failures: dict[int, str] = {}
-        self._notes: dict[str, dict[int, int]] = {}
+        self._notes: dict[str, dict[int, tuple[int, int]]] = {}
         self._numbers: dict[str, int] = {}
         self._damaged: list[int] = []
         try:
+            self._number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            weakref.finalize(self, os.close, self._number)
             with open(path, "rb") as file:
                 self._index(file, progress)
         except OSError as error:
@@ -112,19 +131,35 @@ class RecordedLines:
         )
 
     def exchange(self, number: int) -> Exchange:
-        request = self._record(self._request_at[number])
-        answer = self._record(self._answer_at[number]) if self._answer_at[number] else None
+        request = self._record(self._request_at[number], self._request_size[number])
+        answer = self._record(self._answer_at[number], self._answer_size[number]) if self.answered(number) else None
         if not isinstance(request, RequestRecord) or not isinstance(answer, AnswerRecord | None):
             raise FormatError(self.path, "The file changed while it was read.")
         return exchange_of(request, answer)
+
+    def request_text(self, number: int) -> str:
+        found = self._bodies(self._request_at[number], self._request_size[number]).request
+        return "" if found is None else _text(found.body)
+
+    def answer_text(self, number: int) -> str | None:
+        if not self._status[number]:
+            return None
+        found = self._bodies(self._answer_at[number], self._answer_size[number]).response
+        return None if found is None else _text(found.body)
+
+    def _bodies(self, offset: int, size: int) -> _Bodies:
+        try:
+            return _body_decoder.decode(os.pread(self._number, size, offset))
+        except (msgspec.DecodeError, RecursionError, ValueError, OSError) as error:
+            raise FormatError(self.path, f"The line at byte {offset} is no record: {error}.") from None
 
     def answered(self, number: int) -> bool:
         """Whether its answer, or its failure, was recorded."""
         return self._answer_at[number] != 0
 
     def note(self, number: int, name: str) -> Any:
-        at = self._notes.get(name, {}).get(number)
-        record = None if at is None else self._record(at)
+        place = self._notes.get(name, {}).get(number)
+        record = None if place is None else self._record(*place)
         return record.value if isinstance(record, NoteRecord) else None
 
     def noted(self, name: str) -> list[int]:
@@ -134,32 +169,30 @@ class RecordedLines:
     def holding(self, text: str) -> list[int] | None:
         """The exchanges whose lines hold this text; None where only reading each of them can tell.
 
-        Records are written without needless escapes, so a text of plain ASCII stands in them as it is.
+        Records are written without needless escapes, so a text of plain ASCII stands in them as it is; those whose
+        bytes are no text are among the found.
         """
         if not text.isascii() or not text.isprintable() or set(text) & {'"', "\\"}:
             return None
-        wanted = text.encode()
         places = sorted(
             [(at, number) for number, at in enumerate(self._request_at)]
             + [(at, number) for number, at in enumerate(self._answer_at) if at]
         )
-        return _numbers_at(places, self._found(wanted))
+        return _numbers_at(places, self._found(text.encode(), _IN_BASE64))
 
-    def _found(self, wanted: bytes) -> list[int]:
-        """Offsets of a text in the file, one for each line at least."""
+    def _found(self, *wanted: bytes) -> list[int]:
+        """Offsets of these texts in the file, one for each text and line at least, in order."""
         found: list[int] = []
+        longest = max(len(text) for text in wanted)
         start, kept = 0, b""
         with open(self.path, "rb") as file:
             while piece := file.read(_SEARCHED):
                 data = kept + piece
-                at = data.find(wanted)
-                while at != -1:
-                    found.append(start + at)
-                    line_end = data.find(b"\n", at)
-                    at = -1 if line_end == -1 else data.find(wanted, line_end)
-                kept = data[-len(wanted) + 1 :] if len(wanted) > 1 else b""
+                for text in wanted:
+                    found += [start + at for at in _places(data, text)]
+                kept = data[max(len(data) - longest + 1, 0) :]
                 start += len(data) - len(kept)
-        return found
+        return sorted(found)
 
     def _index(self, file: BinaryIO, progress: Progress | None) -> None:
         size = os.fstat(file.fileno()).st_size
@@ -179,35 +212,37 @@ class RecordedLines:
                 self._damage(number)
             return
         if found.record == "request" and found.request is not None:
-            self._add(found, found.request, offset)
+            self._add(found, found.request, offset, len(line))
             return
         place = self._numbers.get(found.id)
         if place is None:
             return
         if found.record == "note":
-            self._notes.setdefault(found.name, {})[place] = offset
+            self._notes.setdefault(found.name, {})[place] = (offset, len(line))
         elif found.record == "answer":
-            self._answer(found, place, offset)
+            self._answer(found, place, offset, len(line))
 
     def _damage(self, number: int) -> None:
         if not self.ids and not self._damaged:
             raise FormatError(self.path, "This line is no record of llmdebug.", line=number)
         self._damaged.append(number)
 
-    def _add(self, found: _Line, request: _Request, offset: int) -> None:
+    def _add(self, found: _Line, request: _Request, offset: int, size: int) -> None:
         self._numbers[found.id] = len(self.ids)
         self.ids.append(found.id)
         key = (request.method, request.url, request.name)
         self._requests.append(self._shared.setdefault(key, key))
         self._request_at.append(offset)
+        self._request_size.append(size)
         self._answer_at.append(0)
+        self._answer_size.append(0)
         self._status.append(0)
         self._started.append(nan if found.at is None else found.at)
         self._latency.append(nan)
         self._ttft.append(nan)
 
-    def _answer(self, found: _Line, place: int, offset: int) -> None:
-        self._answer_at[place] = offset
+    def _answer(self, found: _Line, place: int, offset: int, size: int) -> None:
+        self._answer_at[place], self._answer_size[place] = offset, size
         if found.response is not None and 0 <= found.response.status <= 0xFFFF:
             self._status[place] = found.response.status
         if found.failure is not None:
@@ -218,20 +253,31 @@ class RecordedLines:
             self._latency[place] = nan if timing.end is None else timing.end
             self._ttft[place] = nan if timing.first_byte is None else timing.first_byte
 
-    def _record(self, offset: int) -> Record:
+    def _record(self, offset: int, size: int) -> Record:
         try:
-            with open(self.path, "rb") as file:
-                file.seek(offset)
-                return decode_record(file.readline())
+            return decode_record(os.pread(self._number, size, offset))
         except RecordError as error:
             raise FormatError(self.path, f"The line at byte {offset} is no record: {error}.") from None
-        except (OSError, ValueError) as error:
-            raise FormatError(self.path, f"The file cannot be read: {error}.") from None
+        except OSError as error:
+            raise FormatError(self.path, f"The file cannot be read: {error.strerror}.") from None
 
     def _told_damage(self) -> tuple[str, ...]:
         shown = [f"{self.path}:{line}: this line is damaged; it is passed over." for line in self._damaged]
         more = len(shown) - _MOST_WARNINGS
         return (*shown[:_MOST_WARNINGS], *([f"{self.path}: {more:,} more damaged lines."] if more > 0 else []))
+
+
+def _places(data: bytes, text: bytes) -> Iterator[int]:
+    """Where a text stands, once a line."""
+    at = data.find(text)
+    while at != -1:
+        yield at
+        line_end = data.find(b"\n", at)
+        at = -1 if line_end == -1 else data.find(text, line_end)
+
+
+def _text(body: Body) -> str:
+    return body.text if not body.base64 else bytes_of(body).decode("utf-8", "replace")
 
 
 def _time(value: float) -> float | None:

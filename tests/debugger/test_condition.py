@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdebug.debugger.condition import NUMBERS, TEXTS, Condition, ConditionError, parse_condition
+from llmdebug.debugger.condition import NUMBERS, TEXTS, Condition, ConditionError, parse_condition, required_text
 from llmdebug.debugger.facts import Judged, facts_of, judged_note
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
 
@@ -140,8 +140,20 @@ def test_what_a_condition_asks_for_is_known_before() -> None:
     assert parse_condition("kind == other or site ~ x").of_diagnosis
     assert parse_condition('body ~ "plain words"').plain == "plain words"
     assert parse_condition('not body ~ "plain words"').plain is None
-    assert parse_condition('body ~ "a.c"').plain is None
+    assert parse_condition('status == 1 and (body ~ "some.*longer" and request ~ x)').plain == "longer"
     assert parse_condition('body ~ "a" or status == 1').plain is None
+
+
+@given(st.text("ab.*+?^$[]{}1,-", max_size=10), st.text("ab1,-", max_size=10))
+def test_a_required_text_stands_in_whatever_matches(pattern: str, text: str) -> None:
+    import regex
+
+    try:
+        found = regex.search(pattern, text)
+    except regex.error:
+        return
+    needed = required_text(pattern)
+    assert found is None or needed is None or needed in text
 
 
 def test_a_diagnosis_kept_beside_an_exchange_is_read_whatever_it_is() -> None:
