@@ -138,3 +138,15 @@ def _post(url: str, body: Any) -> tuple[int, bytes]:
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read()
+
+
+async def test_all_remedies(nanoserve: DemoServer) -> None:
+    done = await run("try", *words(nanoserve), "--all", "--json")
+    assert done.code == 0, done.err
+    assert [told["remedy"] for told in done.lines] == list(range(1, len(done.lines) + 1))
+    assert len(done.lines) > 1
+    assert done.lines[0]["verdict"] == "confirmed"
+    steps = [step["step"] for step in done.lines[-1]["refused"]["diagnosis"]["trail"]]
+    assert steps.count("experiment") == len(done.lines)
+    shown = await run("try", *words(nanoserve), "--all")
+    assert shown.out.decode().count("confirmed: remedy ") == sum(told["verdict"] == "confirmed" for told in done.lines)
