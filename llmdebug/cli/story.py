@@ -47,7 +47,7 @@ async def _story(server: DemoServer, request: Request) -> None:
         if outcome(refused.exchange) != "refused":
             raise _WentOtherwise("the server should have refused this request")
         _chapter("2. It was refused. Why?")
-        async with Tokenizing(session.fetch, base_url=server.base_url) as tokens:
+        async with Tokenizing(session) as tokens:
             finding = await with_tokens(session, tokens, await session.diagnose(refused), progress=_quietly)
         diagnosis = finding.diagnosis
         sys.stdout.write(report(diagnosis, sys.stdout))

@@ -17,7 +17,6 @@ from llmdebug.cli.json_line import print_json
 from llmdebug.cli.stages import stages
 from llmdebug.cli.talk import say
 from llmdebug.cli.token_report import report_json, report_text
-from llmdebug.debugger.session import Session
 from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.http.credentials import default_base_url
 from llmdebug.http.exchange import Request
@@ -65,16 +64,11 @@ def is_refused(report: TokenReport) -> bool:
 
 
 async def _read(wanted: Wanted, connection: Connection, body: Any, base_url: str) -> TokenReport:
-    request = Request(method="GET", url=base_url)
-    async with connection.session(request) as session:
-        address = session.base_url if base_url else ""
-        async with _tokenizing(session, wanted, address or "") as tokens:
+    async with connection.session(Request(method="GET", url=base_url)) as session:
+        server = session if base_url else None
+        async with Tokenizing(server, name=wanted.tokenizer) as tokens:
             with stages() as progress:
                 return await tokens.read(body, progress=progress, compare=wanted.compare)
-
-
-def _tokenizing(session: Session, wanted: Wanted, base_url: str) -> Tokenizing:
-    return Tokenizing(session.fetch if base_url else None, base_url=base_url, name=wanted.tokenizer)
 
 
 def _body(wanted: Wanted, connection: Connection) -> tuple[Any, Request | None]:

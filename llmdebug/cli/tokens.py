@@ -32,6 +32,7 @@ def command(
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
     as_json: options.AsJson = False,
+    no_probe: options.NoProbe = False,
     connect_timeout: options.ConnectTimeout = None,
     first_byte_timeout: options.FirstByteTimeout = None,
     timeout: options.TotalTimeout = None,
@@ -61,7 +62,7 @@ def command(
         client_cert=client_cert,
         client_key=client_key,
         insecure=insecure,
-        settings=effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=True, no_probe=True),
+        settings=effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=True, no_probe=no_probe),
     )
     wanted = Wanted(tokenizer=tokenizer, text=text, ids=ids, request=request, rendered=rendered, compare=compare)
     return show_tokens(wanted, connection, as_json=as_json)

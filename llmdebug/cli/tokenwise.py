@@ -13,7 +13,7 @@ from llmdebug.http.exchange import Request
 
 def tokenizing(session: Session, connection: Connection) -> Tokenizing:
     """The tokenizer that was given, or that of the session's server."""
-    return Tokenizing(session.fetch, base_url=session.base_url or "", name=connection.tokenizer)
+    return Tokenizing(session, name=connection.tokenizer)
 
 
 async def warn_of_ids(tokens: Tokenizing, request: Request) -> None:

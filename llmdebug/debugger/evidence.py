@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,11 +11,12 @@ import msgspec
 from llmdebug.debugger.session import Finding, Session
 from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.diagnosis.question import parse_body
-from llmdebug.diagnosis.tokenwise import weighed
-from llmdebug.diagnosis.verdict import Diagnosis, Kind
+from llmdebug.diagnosis.tokenwise import converted, weighed
+from llmdebug.diagnosis.verdict import Diagnosis, Kind, Remedy
 from llmdebug.http.exchange import Request
 from llmdebug.index.build import Index
 from llmdebug.tokens.prompts import Prompt, prompts_of
+from llmdebug.tokens.report import TokenReport
 from llmdebug.tokens.values import TokenizerError
 
 Progress = Callable[[str], None]
@@ -49,12 +50,10 @@ async def with_tokens(session: Session, tokens: Tokenizing, finding: Finding, *,
         notes = (*finding.diagnosis.notes, f"tokens: {error}")
         return await session.amend(finding, msgspec.structs.replace(finding.diagnosis, notes=notes))
 
-    def weigh() -> Diagnosis:
-        indexes: list[Index] = []
-        session.trees.ask(indexes.append)
+    def weigh(indexes: Sequence[Index]) -> Diagnosis:
         return weighed(finding.diagnosis, finding.exchange, report, indexes)
 
-    return await session.amend(finding, await asyncio.to_thread(weigh))
+    return await session.amend(finding, await asyncio.to_thread(session.trees.together, weigh))
 
 
 async def warning_of(tokens: Tokenizing, request: Request, *, progress: Progress) -> str:
@@ -80,6 +79,15 @@ async def warning_of(tokens: Tokenizing, request: Request, *, progress: Progress
             told = f"{prompt.pointer} holds ids out of the vocabulary of {local.vocabulary.size:,}: {shown}{more}."
             return f"{told} Some servers die of such ids."
     return ""
+
+
+async def conversion(session: Session, request: Request, report: TokenReport) -> Remedy | None:
+    """The request with its prompt in the other form, on a route that takes it; None where nothing can be converted."""
+
+    def convert(indexes: Sequence[Index]) -> Remedy | None:
+        return converted(request, report, indexes)
+
+    return await asyncio.to_thread(session.trees.together, convert)
 
 
 def _prompts(request: Request) -> list[Prompt]:

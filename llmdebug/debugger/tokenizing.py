@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from llmdebug.linking.probe import Server
 from llmdebug.tokens.chat import ChatError, chat_of, media_of
 from llmdebug.tokens.process import LocalTokenizer
 from llmdebug.tokens.prompts import Prompt, budget_of, prompts_of
 from llmdebug.tokens.report import PromptTokens, TokenReport
-from llmdebug.tokens.server import Ask, Served, ServerTokenizer, ask_served
+from llmdebug.tokens.server import ServerTokenizer
 from llmdebug.tokens.values import (
     Cells,
     Reading,
@@ -22,19 +24,25 @@ from llmdebug.tokens.values import (
     first_text_difference,
 )
 
+if TYPE_CHECKING:
+    from llmdebug.debugger.session import Session
+
 Progress = Callable[[str], None]
+
+LIMIT = "tokens of a request and its answer"
+"""What families call the limit of the context."""
 
 
 class Tokenizing:
-    """Use as an async context manager, or close(). `ask` sends a request to the server, unrecorded."""
+    """Use as an async context manager, or close()."""
 
-    def __init__(self, ask: Ask | None = None, *, base_url: str = "", name: str = "") -> None:
-        """`name` is the tokenizer that the user gave: folder, `tokenizer.json` or Hugging Face id."""
-        self._ask = ask
-        self._base_url = base_url
+    def __init__(self, session: Session | None = None, *, name: str = "") -> None:
+        """`session` is that of the server; `name` is the tokenizer that the user gave: folder, file or hub id."""
+        self._session = session
         self.name = name
         self._local: LocalTokenizer | None = None
-        self._served: Served | None = None
+        self._local_of = ""
+        self._loading = asyncio.Lock()
         self.why_not_local = ""
         """Why there is no local tokenizer, as a sentence; empty where there is, or where none was sought."""
 
@@ -51,36 +59,37 @@ class Tokenizing:
             await self._local.close()
             self._local = None
 
-    async def use(self, name: str) -> None:
+    def use(self, name: str) -> None:
         """Another tokenizer from now on; it is loaded when it is needed."""
-        await self.close()
         self.name = name
 
-    async def served(self) -> Served:
-        """What the server says that it serves; asked once."""
-        if self._served is None:
-            found = await ask_served(self._ask, self._base_url) if self._ask and self._base_url else Served()
-            self._served = found
-        return self._served
+    async def served(self) -> Server:
+        """What the server says of itself; asked once a session, with GET only."""
+        return await self._session.probe() if self._session is not None else Server()
 
     async def local(self, progress: Progress) -> LocalTokenizer | None:
         """The tokenizer that was given, else that of the folder the server says it serves.
 
         None where there is none: `why_not_local` tells. Raises TokenizerError for one that was given.
         """
-        if self._local is not None and self._local.is_alive:
+        async with self._loading:
+            if self._local is None or not self._local.is_alive or self._local_of != self.name:
+                await self.close()
+                self._local, self._local_of = await self._loaded(progress), self.name
             return self._local
+
+    async def _loaded(self, progress: Progress) -> LocalTokenizer | None:
+        self.why_not_local = ""
         if self.name:
-            self._local = await LocalTokenizer.load(self.name, hub=True, progress=progress)
-            return self._local
-        for name in (await self.served()).names:
+            return await LocalTokenizer.load(self.name, hub=True, progress=progress)
+        for name in (await self.served()).tokenizers:
             try:
-                self._local = await LocalTokenizer.load(name, progress=progress)
+                found = await LocalTokenizer.load(name, progress=progress)
             except TokenizerError as error:
                 self.why_not_local = str(error)
             else:
                 self.why_not_local = ""
-                return self._local
+                return found
         self.why_not_local = self.why_not_local or "The server does not say where its tokenizer is."
         return None
 
@@ -98,7 +107,7 @@ class Tokenizing:
             read = await self._of_prompt(prompt, body, local, served)
             found.append(await self._compared(read, body, served) if compare and local is not None else read)
         vocabulary = local.vocabulary if local is not None else None
-        limit, source = served.limit, "the server says so"
+        limit, source = _limit(served), "the server says so"
         if limit is None and vocabulary is not None:
             limit, source = vocabulary.limit, vocabulary.limit_from
         return TokenReport(
@@ -109,7 +118,7 @@ class Tokenizing:
             limit_from=source if limit is not None else "",
         )
 
-    async def _of_prompt(self, prompt: Prompt, body: Any, local: LocalTokenizer | None, served: Served) -> PromptTokens:
+    async def _of_prompt(self, prompt: Prompt, body: Any, local: LocalTokenizer | None, served: Server) -> PromptTokens:
         try:
             if local is None:
                 return await self._from_server(prompt, served, _special(body))
@@ -125,15 +134,15 @@ class Tokenizing:
         except TokenizerError as error:
             return PromptTokens(prompt=prompt, problem=str(error))
 
-    async def _from_server(self, prompt: Prompt, served: Served, special: bool) -> PromptTokens:
+    async def _from_server(self, prompt: Prompt, served: Server, special: bool) -> PromptTokens:
         """Ids without pieces, or a text: more a server does not tell."""
-        if self._ask is None or not self._base_url:
-            raise TokenizerError("There is neither a tokenizer nor a server: give --tokenizer or --base-url.")
         if prompt.form == "chat":
             raise TokenizerError(
                 f"A chat template needs the model's own files. {self.why_not_local} Give its folder as --tokenizer."
             )
-        server = ServerTokenizer(self._ask, self._base_url, served.model)
+        server = self._server(served)
+        if server is None:
+            raise TokenizerError(f"There is neither a tokenizer nor a server that counts. {self.why_not_local}")
         if prompt.form == "ids":
             text, ids = await server.decode(prompt.ids), prompt.ids
         else:
@@ -145,11 +154,11 @@ class Tokenizing:
             notes=("The server itself was asked; it does not tell what single tokens are.",),
         )
 
-    async def _compared(self, read: PromptTokens, body: Any, served: Served) -> PromptTokens:
+    async def _compared(self, read: PromptTokens, body: Any, served: Server) -> PromptTokens:
         """With the server's own tokens beside the local ones, where the server gives them."""
-        if read.reading is None or self._ask is None or not self._base_url:
+        server = self._server(served)
+        if read.reading is None or server is None:
             return read
-        server = ServerTokenizer(self._ask, self._base_url, served.model)
         text, cells = read.reading.text, read.reading.cells
         try:
             if read.prompt.form == "ids":
@@ -161,6 +170,19 @@ class Tokenizing:
             return msgspec.structs.replace(read, notes=(*read.notes, f"Not compared with the server: {error}"))
         note = "The server's own tokens are the same." if difference is None else "The server's own tokens differ."
         return msgspec.structs.replace(read, server=difference, notes=(*read.notes, note))
+
+    def _server(self, served: Server) -> ServerTokenizer | None:
+        """The server's own tokenizer; None where it has none that is known."""
+        if self._session is None or not self._session.base_url or served.tokenize is None:
+            return None
+        model = served.models[0] if served.models else ""
+        return ServerTokenizer(self._session.fetch, self._session.base_url, served.tokenize, model)
+
+
+def _limit(served: Server) -> int | None:
+    """Tokens of the context, as the server says."""
+    told = served.limits.get(LIMIT, "")
+    return int(told) if told.isdecimal() and len(told) < 12 and int(told) > 0 else None
 
 
 async def _of_chat(prompt: Prompt, body: Any, local: LocalTokenizer) -> PromptTokens:

@@ -62,6 +62,11 @@ class LinkedTrees:
         with self._turn:
             return [question(index) for index in self._opened(progress, cancelled)]
 
+    def together(self, work: Callable[[Sequence[Index]], Answer]) -> Answer:
+        """What is made of all trees at once; as diagnose(), in a thread."""
+        with self._turn:
+            return work(self._opened(silent, never))
+
     def _opened(self, progress: Progress, cancelled: Callable[[], bool]) -> list[Index]:
         for tree in self.trees[len(self._indexes) :]:
             self._indexes.append(open_index(tree, progress=progress, cancelled=cancelled))

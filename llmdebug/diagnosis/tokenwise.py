@@ -15,7 +15,7 @@ from llmdebug.diagnosis.ground import Ground, ground_of
 from llmdebug.diagnosis.question import Question, ask
 from llmdebug.diagnosis.remedies.build import MOST
 from llmdebug.diagnosis.remedies.case import Case
-from llmdebug.diagnosis.remedies.conversions import of_tokens
+from llmdebug.diagnosis.remedies.conversions import in_place, of_tokens, other_form
 from llmdebug.diagnosis.remedies.order import ordered
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.request import remedy_of
@@ -24,7 +24,7 @@ from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.sentence import MAX_QUOTED, shortened
 from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, Kind, Remedy, TrailStep
 from llmdebug.diagnosis.wording import MAX_SENTENCE
-from llmdebug.http.exchange import Exchange
+from llmdebug.http.exchange import Exchange, Request, Response
 from llmdebug.index.build import Index
 from llmdebug.jsontext.pointer import PointerError
 from llmdebug.tokens.report import PromptTokens, TokenReport
@@ -228,3 +228,25 @@ def _route(question: Question, indexes: Sequence[Index]) -> tuple[Ground | None,
         if matches:
             return ground, matches[0]
     return None, None
+
+
+def converted(request: Request, report: TokenReport, indexes: Sequence[Index]) -> Remedy | None:
+    """A request with its first prompt in the other form, text or ids; without a tree, in the same field.
+
+    None where there is nothing to convert.
+    """
+    question = ask(Exchange(request=request, response=Response(status=200)))
+    if question is None or not isinstance(question.body, dict):
+        return None
+    ground, registered = _route(question, indexes)
+    case = Case(question, Finding("none"), ground, registered)
+    for prompt in report.prompts:
+        if prompt.outside or prompt.fault or prompt.problem:
+            continue
+        try:
+            proposals = other_form(case, prompt) if ground is not None else in_place(case, prompt)
+        except (PointerError, RecursionError):
+            continue
+        for proposal in proposals:
+            return remedy_of(question, proposal)
+    return None

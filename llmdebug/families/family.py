@@ -63,6 +63,23 @@ class TokenRoute(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """JSON Pointer of the ids."""
 
 
+class Tokenize(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the server is asked to turn text into token ids and back, both with POST."""
+
+    encode: str
+    """The path."""
+    decode: str = ""
+    """The path for ids to text; empty where there is none."""
+    text: str
+    """The field that takes a text."""
+    ids: str = "tokens"
+    """The field that takes ids, and that holds them in the answer; the answer may be the list itself."""
+    answer: str = ""
+    """The field of the answer that holds the text of ids."""
+    special: str = ""
+    """The flag that adds what stands around a text; empty where there is none."""
+
+
 class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A family of servers."""
 
@@ -81,3 +98,6 @@ class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Objects whose plain members are the settings that the server was started with."""
     source: SourceOf = SourceOf()
     tokens: tuple[TokenRoute, ...] = ()
+    tokenize: Tokenize | None = None
+    tokenizer: tuple[Place, ...] = ()
+    """Where the server says which folder or Hugging Face id its tokenizer is of, the surest first."""

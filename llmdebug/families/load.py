@@ -86,10 +86,12 @@ def _problems(family: Family) -> Iterator[str]:
     for key, signs in (("recognise", family.recognise), ("errors", family.errors)):
         for number, sign in enumerate(signs):
             yield from (f"{key}[{number}].{problem}" for problem in _of_sign(sign, asked=key == "recognise"))
-    places = {"version": family.version, "models": family.models, "limits": family.limits, "flags": family.flags}
+    places = {key: getattr(family, key) for key in ("version", "models", "limits", "flags", "tokenizer")}
     for key, listed in places.items():
         for number, place in enumerate(listed):
             yield from (f"{key}[{number}].{problem}" for problem in _of_place(place))
+    if family.tokenize is not None and not family.tokenize.encode.startswith("/"):
+        yield f"tokenize.encode: {family.tokenize.encode!r} is no path that begins with /"
     yield from _pattern("source.commit", family.source.commit)
     if family.source.tag.replace("{version}", "").count("{"):
         yield f"source.tag: {family.source.tag!r} may hold {{version}} and nothing else in braces"

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
-from llmdebug.families.family import Family, Place
+from llmdebug.families.family import Family, Place, Tokenize
 from llmdebug.families.reading import Answer, certainty, texts_at, values_at
 from llmdebug.http.exchange import Exchange, header
 from llmdebug.http.secretnames import is_secret_field
@@ -42,6 +42,10 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that it was started with; secret ones without their value."""
     problem: str = ""
     """Why nothing is known, a sentence; empty where something is."""
+    tokenizers: tuple[str, ...] = ()
+    """Folders of the server's machine or Hugging Face ids that its tokenizer is of, the surest first."""
+    tokenize: Tokenize | None = None
+    """How it turns text into token ids itself."""
     openapi: Any = None
     """The JSON of its own description of its routes, whatever that is; None where it gives none."""
 
@@ -67,7 +71,7 @@ async def probe(families: Iterable[Family], ask: Ask) -> Server:
     family = max(known, key=lambda each: sure[each.name], default=None)
     if family is None or not sure[family.name]:
         return Server(problem="The server is of no family that is known.", openapi=openapi)
-    places = (*family.version, *family.models, *family.limits, *family.flags)
+    places = (*family.version, *family.models, *family.limits, *family.flags, *family.tokenizer)
     await asking.all([place.get for place in places])
     return _server(family, asking.answers, openapi)
 
@@ -85,6 +89,8 @@ def _server(family: Family, answers: dict[str, Answer], openapi: Any) -> Server:
         models=tuple(_first(family.models, answers)[:MAX_MODELS]),
         limits=limits,
         flags=_flags(family.flags, answers),
+        tokenizers=tuple(dict.fromkeys(found for place in family.tokenizer for found in texts_at(place, answers)))[:8],
+        tokenize=family.tokenize,
         openapi=openapi,
     )
 

@@ -92,13 +92,6 @@ COMMANDS: tuple[Command, ...] = (
         footer=4,
     ),
     _command(
-        "try-all",
-        "R",
-        "try all",
-        "send every remedy, with few tokens to write, and tell which are answered",
-        needs=("remedy", "idle"),
-    ),
-    _command(
         "open-source",
         "o",
         "source",
@@ -108,6 +101,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     _command("view-source", "v", "view", "look at the source line here, with search", needs=("site",)),
     _command("copy", "y", "copy", "copy a place, the request as curl, a body or the diagnosis", footer=6),
+    _command("tokens", "number_sign", "tokens", "the prompt as tokens, their ids and count", needs=("request",)),
     _command("next-pane", "tab", "pane", "go to the next pane"),
     _command("previous-pane", "shift+tab", "pane", "go to the pane before"),
     _command("zoom", "z", "zoom", "show this pane alone, or all panes again", footer=7),

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from llmdebug.debugger.evidence import is_about_tokens, warning_of, with_tokens
@@ -15,6 +16,7 @@ from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.demo import model
 from llmdebug.demo.server import DemoServer
 from llmdebug.http.exchange import Request
+from llmdebug.linking.probe import Server
 from llmdebug.tokens.values import TokenizerError
 
 WORDS = ["Alice", "the Queen", " off with", "\n", "wörld", "你好", "🎉", "<|im_start|>", "  ", "a" * 30, "?"]
@@ -69,7 +71,7 @@ async def test_counts_are_those_of_the_server_for_random_prompts_and_chats() -> 
     with DemoServer(max_model_len=4096, tool_call_parser="tagged") as server:
         async with (
             Session(base_url=server.base_url, keep=False) as session,
-            Tokenizing(session.fetch, base_url=server.base_url) as tokens,
+            Tokenizing(session) as tokens,
         ):
             for number in range(200):
                 body = {"prompt": some_text(chance)} if number % 2 else some_chat(chance)
@@ -82,7 +84,7 @@ async def test_counts_are_those_of_the_server_for_random_prompts_and_chats() -> 
 async def test_the_server_s_own_tokens_are_compared(nanoserve: DemoServer) -> None:
     async with (
         Session(base_url=nanoserve.base_url, keep=False) as session,
-        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+        Tokenizing(session) as tokens,
     ):
         for body in ({"prompt": "The Queen"}, {"prompt": [361, 836]}, {"messages": [USER]}):
             read = (await tokens.read(body, progress=silent, compare=True)).prompts[0]
@@ -92,7 +94,7 @@ async def test_the_server_s_own_tokens_are_compared(nanoserve: DemoServer) -> No
 async def test_another_tokenizer_than_the_server_s_is_told(nanoserve: DemoServer, folders: dict[str, Path]) -> None:
     async with Session(base_url=nanoserve.base_url, keep=False) as session:
         name = str(folders["unigram"])
-        async with Tokenizing(session.fetch, base_url=nanoserve.base_url, name=name) as tokens:
+        async with Tokenizing(session, name=name) as tokens:
             read = (await tokens.read({"prompt": "The Queen"}, progress=silent, compare=True)).prompts[0]
             assert read.server is not None and read.notes == ("The server's own tokens differ.",)
 
@@ -102,10 +104,14 @@ async def test_without_a_local_tokenizer_the_server_is_asked(
 ) -> None:
     async with (
         Session(base_url=nanoserve.base_url, keep=False) as session,
-        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+        Tokenizing(session) as tokens,
     ):
-        served = await tokens.served()
-        monkeypatch.setattr(tokens, "_served", type(served)(model="alice", limit=served.limit))
+        elsewhere = msgspec.structs.replace(await tokens.served(), tokenizers=("/nowhere",))
+
+        async def served() -> Server:
+            return elsewhere
+
+        monkeypatch.setattr(tokens, "served", served)
         read = await tokens.read({"prompt": ["Alice", [361, 836]]}, progress=silent)
         assert read.vocabulary is None and [prompt.count for prompt in read.prompts][1:] == [2]
         assert read.prompts[1].reading is not None and read.prompts[1].reading.text == "The White"
@@ -130,14 +136,14 @@ async def test_what_will_be_refused_is_foreseen() -> None:
 async def test_without_tokenizer_and_server_there_is_a_sentence() -> None:
     async with Tokenizing() as tokens:
         read = (await tokens.read({"prompt": "a"}, progress=silent)).prompts[0]
-        assert "neither a tokenizer nor a server" in read.problem
+        assert "neither a tokenizer nor a server that counts" in read.problem
 
 
 async def test_a_tokenizer_that_was_given_must_be_one(tmp_path: Path) -> None:
     async with Tokenizing(name=str(tmp_path)) as tokens:
         with pytest.raises(TokenizerError):
             await tokens.read({"prompt": "a"}, progress=silent)
-        await tokens.use(str(model.FOLDER))
+        tokens.use(str(model.FOLDER))
         assert (await tokens.read({"prompt": "Alice"}, progress=silent)).prompts[0].count
 
 
@@ -151,7 +157,7 @@ async def refused(session: Session, base_url: str, body: dict[str, Any], path: s
 async def test_the_founding_trail_is_complete_on_the_demo(nanoserve: DemoServer) -> None:
     async with (
         Session(base_url=nanoserve.base_url, sources=[nanoserve.source]) as session,
-        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+        Tokenizing(session) as tokens,
     ):
         finding = await refused(session, nanoserve.base_url, {"prompt_token_ids": [361, 836, 603], "max_tokens": 5})
         assert is_about_tokens(finding)
@@ -182,7 +188,7 @@ async def test_remedies_of_the_tokenizer_are_answered(nanoserve: DemoServer) -> 
     ]
     async with (
         Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False) as session,
-        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+        Tokenizing(session) as tokens,
     ):
         for body, path, title in cases:
             finding = await refused(session, nanoserve.base_url, body, path)
@@ -198,7 +204,7 @@ async def test_ids_out_of_the_vocabulary_are_warned_of(nanoserve: DemoServer) ->
 
     async with (
         Session(base_url=nanoserve.base_url, keep=False) as session,
-        Tokenizing(session.fetch, base_url=nanoserve.base_url) as tokens,
+        Tokenizing(session) as tokens,
     ):
         warned = await warning_of(tokens, request({"input_ids": [[1], [1008, 5072]]}), progress=silent)
         assert warned.startswith("/input_ids/1 holds ids out of the vocabulary of 1,536: 5072 at position 1.")
@@ -210,7 +216,7 @@ async def test_ids_out_of_the_vocabulary_are_warned_of(nanoserve: DemoServer) ->
 async def test_a_tokenizer_that_cannot_be_had_is_a_note(nanoserve: DemoServer, tmp_path: Path) -> None:
     async with (
         Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False) as session,
-        Tokenizing(session.fetch, base_url=nanoserve.base_url, name=str(tmp_path)) as tokens,
+        Tokenizing(session, name=str(tmp_path)) as tokens,
     ):
         finding = await refused(session, nanoserve.base_url, {"prompt_token_ids": [361]})
         weighed = await with_tokens(session, tokens, finding, progress=silent)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from llmdebug.families.family import Tokenize
+from llmdebug.families.load import load_families
 from llmdebug.http.exchange import Exchange, Failure, Request, Response
-from llmdebug.tokens.server import Ask, ServerTokenizer, ask_served, dialects
+from llmdebug.tokens.server import Ask, ServerTokenizer
 from llmdebug.tokens.values import TokenizerError
 
 Answers = Callable[[str, Any], tuple[int, Any]]
@@ -49,31 +51,48 @@ def internal(path: str, body: Any) -> tuple[int, Any]:
     return (200, known[path]) if path in known else (404, {})
 
 
+FAMILIES: dict[Answers, str] = {
+    prompts: "vllm",
+    contents: "llama.cpp",
+    inputs: "tgi",
+    internal: "text-generation-webui",
+}
+
+
+def routes(name: str) -> Tokenize:
+    found = load_families().by_name[name].tokenize
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("answers", [prompts, contents, inputs, internal])
-async def test_each_dialect_is_found(answers: Answers) -> None:
-    server = ServerTokenizer(asking(answers), BASE, "m")
-    assert await server.encode("ab") == (1, 2)
+async def test_a_text_becomes_ids_in_each_family_s_way(answers: Answers) -> None:
+    assert await ServerTokenizer(asking(answers), BASE, routes(FAMILIES[answers]), "m").encode("ab") == (1, 2)
 
 
 @pytest.mark.parametrize("answers", [prompts, contents, internal])
 async def test_ids_become_text(answers: Answers) -> None:
-    assert await ServerTokenizer(asking(answers), BASE).decode([1, 2]) == "ab"
+    assert await ServerTokenizer(asking(answers), BASE, routes(FAMILIES[answers])).decode([1, 2]) == "ab"
 
 
-def test_the_dialects_are_complete() -> None:
-    assert all(dialect.encode.startswith("/") and dialect.text and dialect.ids for dialect in dialects())
+async def test_a_server_without_a_way_back_says_so() -> None:
+    with pytest.raises(TokenizerError, match="no route that turns ids into text"):
+        await ServerTokenizer(asking(inputs), BASE, routes("tgi")).decode([1])
 
 
-@pytest.mark.parametrize("value", [b"\xff", [], {"tokens": "x"}, {"tokens": [True]}, {"tokens": [{}]}, b"[" * 100_000])
+@pytest.mark.parametrize("value", [b"\xff", {"tokens": "x"}, {"tokens": [True]}, {"tokens": [{}]}, b"[" * 100_000, 5])
 async def test_an_odd_answer_is_a_sentence(value: Any) -> None:
-    server = ServerTokenizer(asking(lambda path, body: (200, value)), BASE)
-    if value == []:
-        assert await server.encode("a") == ()
-    else:
-        with pytest.raises(TokenizerError, match="The server gives no tokens"):
-            await server.encode("a")
-    with pytest.raises(TokenizerError, match="The server gives no tokens"):
+    server = ServerTokenizer(asking(lambda path, body: (200, value)), BASE, routes("vllm"))
+    with pytest.raises(TokenizerError, match="server"):
+        await server.encode("a")
+    with pytest.raises(TokenizerError, match="server"):
         await server.decode([1])
+
+
+async def test_a_refusal_is_quoted() -> None:
+    server = ServerTokenizer(asking(lambda path, body: (503, {"error": "loading"})), BASE, routes("vllm"))
+    with pytest.raises(TokenizerError, match=r"POST /tokenize answered 503: .*loading"):
+        await server.encode("a")
 
 
 async def test_a_server_that_is_not_there_is_a_sentence() -> None:
@@ -81,15 +100,4 @@ async def test_a_server_that_is_not_there_is_a_sentence() -> None:
         return Exchange(request=request, failure=Failure(kind="refused", message="nobody listens."))
 
     with pytest.raises(TokenizerError, match="nobody listens"):
-        await ServerTokenizer(ask, BASE).encode("a")
-    assert (await ask_served(ask, BASE)).names == ()
-
-
-async def test_what_is_served_is_read_from_what_servers_say() -> None:
-    said = {
-        "/v1/models": {"data": [{"id": "m", "root": "org/model", "max_model_len": 4096}]},
-        "/server_info": {"config": {"model_path": "/models/m", "tokenizer_path": "/models/t"}, "max_total_tokens": -1},
-    }
-    served = await ask_served(asking(lambda path, body: (200, said[path]) if path in said else (404, {})), BASE)
-    assert served.names == ("/models/t", "/models/m", "org/model")
-    assert (served.model, served.limit) == ("m", 4096)
+        await ServerTokenizer(ask, BASE, routes("vllm")).encode("a")

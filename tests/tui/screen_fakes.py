@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 from textual.pilot import Pilot
 
-from llmdebug.debugger.session import Finding, SentExchange, SessionError, Trial
+from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial
 from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, Remedy, RemedyRequest, Site, TrailStep
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
+from llmdebug.linking.probe import Server
 from llmdebug.source.tree import Tree
 from llmdebug.tui.app import DebuggerApp
 from llmdebug.tui.opening import Opening
@@ -98,7 +99,6 @@ class FakeSession:
         self.trees = Trees(*([Tree(tree, "server")] if tree is not None else []))
         self.closed = False
         self.cancelled = False
-        self.logs: list[str] = []
 
     async def send(self, request: Request, *, on_event: Any = None, on_partial: Any = None) -> SentExchange:
         self.sent.append(request)
@@ -117,11 +117,13 @@ class FakeSession:
         timing = Timing(started_at=0.0, connect=0.001, first_byte=0.01, end=0.012)
         return SentExchange(id="1", exchange=Exchange(request=request, response=given, timing=timing))
 
+    async def probe(self) -> Server:
+        return Server()
+
     async def fetch(self, request: Request) -> Exchange:
         return Exchange(request=request, failure=Failure(kind="refused", message="nobody there"))
 
-    async def diagnose(self, sent: SentExchange, *, log: str = "", progress: Any = None) -> Finding:
-        self.logs.append(log)
+    async def diagnose(self, sent: SentExchange, *, progress: Any = None) -> Finding:
         said = self.said.pop(0) if self.said else Diagnosis(summary="", kind="none")
         return Finding(id="1", exchange=sent.exchange, diagnosis=said)
 
@@ -188,7 +190,7 @@ class Driven:
 
 @asynccontextmanager
 async def driven(
-    session: FakeSession | None = None,
+    session: FakeSession | Session | None = None,
     *requests: Request,
     size: tuple[int, int] = (80, 24),
     theme: str = "dark",

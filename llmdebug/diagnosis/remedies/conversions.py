@@ -41,7 +41,7 @@ def of_tokens(case: Case, report: TokenReport) -> tuple[list[Proposal], list[Pro
         if prompt.outside and any(field.pointer.startswith(prompt.prompt.pointer) for field in case.finding.fields):
             first += _without_outside(case, prompt)
         elif not prompt.outside and (case.finding.kind in CONVERTED or prompt.prompt.pointer in case.finding.ignored):
-            beside += _other_form(case, prompt)
+            beside += other_form(case, prompt)
     return first, beside
 
 
@@ -102,7 +102,8 @@ def _without_outside(case: Case, prompt: PromptTokens) -> list[Proposal]:
 # the other form of a prompt
 
 
-def _other_form(case: Case, prompt: PromptTokens) -> list[Proposal]:
+def other_form(case: Case, prompt: PromptTokens) -> list[Proposal]:
+    """A text as ids or ids as text, where this route or another one takes them. Raises PointerError."""
     if prompt.reading is None or prompt.prompt.pointer.count("/") != 1:
         return []
     ids, text = prompt.reading.cells.ids, prompt.reading.text
@@ -115,6 +116,17 @@ def _other_form(case: Case, prompt: PromptTokens) -> list[Proposal]:
         shown = f"{len(ids):,} ids"
         return list(_placed(case, prompt, list(ids), ID_KEYS, f"send the ids of {prompt.prompt.pointer}", shown))
     return []
+
+
+def in_place(case: Case, prompt: PromptTokens) -> list[Proposal]:
+    """The other form in the field where the prompt stands, for a route that is not known. Raises PointerError."""
+    if prompt.reading is None or prompt.prompt.form == "chat" or not prompt.reading.cells.ids:
+        return []
+    source = prompt.prompt.pointer
+    is_text = prompt.prompt.form == "text"
+    value: object = list(prompt.reading.cells.ids) if is_text else prompt.reading.text
+    title = f"send {source} as {'ids' if is_text else 'text'}"
+    return [Proposal(title, _there_and_back(prompt), (case.changed(source, value),))]
 
 
 def _placed(

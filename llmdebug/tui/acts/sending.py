@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from llmdebug.http.exchange import Exchange, Failure, Response, StreamEvent
 from llmdebug.tui.acts.drafting import forget_draft
+from llmdebug.tui.acts.tokens import is_held_back, weigh
 from llmdebug.tui.views.body import BodyDocument
 from llmdebug.tui.views.responseview import status_spans
 from llmdebug.tui.views.rows import plain
@@ -42,6 +43,8 @@ async def _send_when_ready(screen: MainScreen, entry: Entry) -> None:
     try:
         await screen.ready.wait()
         if screen.session is not None:
+            if await is_held_back(screen, screen.session, entry):
+                return
             await _send_all(screen, screen.session, entry)
         else:
             screen.tell(screen.broken, "error")
@@ -157,9 +160,9 @@ async def _tick(screen: MainScreen, entry: Entry) -> None:
         shown_events, shown_seconds = events, seconds
 
 
-async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: SentExchange, *, log: str = "") -> None:
-    """Asks for a diagnosis of an answer, `log` beside it, and shows how far that is."""
-    finding = await _watched(screen, entry, session, sent, log)
+async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: SentExchange) -> None:
+    """Asks for a diagnosis of an answer, and shows how far that is."""
+    finding = await _watched(screen, entry, session, sent)
     if finding is None:
         return
     entry.finding = finding
@@ -167,16 +170,17 @@ async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: Sen
     silent = said.kind == "none" and (not said.notes or (not screen.linked and entry.state == "answered"))
     entry.diagnosis = None if silent else said
     _show_diagnosis(screen, entry)
+    screen.start(weigh(screen, session, entry, finding))
 
 
-async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: SentExchange, log: str) -> Finding | None:
+async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: SentExchange) -> Finding | None:
     def progress(what: str, done: int, of: int) -> None:
         entry.diagnosing = f"{what} {done:,}/{of:,}"
 
     entry.diagnosing, entry.undiagnosed = "reading the answer", ""
     watching = asyncio.create_task(_watch(screen, entry))
     try:
-        return await session.diagnose(sent, log=log, progress=progress)
+        return await session.diagnose(sent, progress=progress)
     except Exception as error:
         entry.undiagnosed = _told(error)
         return None

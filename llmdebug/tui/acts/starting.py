@@ -109,6 +109,8 @@ async def close(screen: MainScreen) -> None:
     """Ends what was started: requests under way, the session, the demo's server."""
     for task in list(screen.tasks):
         task.cancel()
+    if screen.tokens is not None:
+        await screen.tokens.close()
     session: Any = screen.session
     if session is not None:
         with contextlib.suppress(Exception):

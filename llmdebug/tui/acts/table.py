@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llmdebug.tui.acts import copying, drafting, editing, looking, moving, remedies, sending
+from llmdebug.tui.acts import copying, drafting, editing, looking, moving, remedies, sending, tokens
 from llmdebug.tui.commands import Command
 from llmdebug.tui.screens.main import MainScreen
 
@@ -13,7 +13,6 @@ Act = Callable[[MainScreen], None]
 ACTS: dict[str, Act] = {
     "send": sending.send,
     "cancel": sending.cancel,
-    "try-all": remedies.try_all,
     "edit": editing.edit,
     "edit-here": editing.edit_here,
     "undo": editing.undo,
@@ -36,6 +35,7 @@ ACTS: dict[str, Act] = {
     "redraw": looking.redraw,
     "suspend": looking.suspend,
     "quit": looking.quit_,
+    "tokens": tokens.show_tokens,
     "copy": copying.choose,
     "copy-place": copying.place,
     "copy-curl": copying.curl,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from llmdebug.debugger.session import Session
+    from llmdebug.debugger.tokenizing import Tokenizing
     from llmdebug.http.exchange import Request
     from llmdebug.tui.acts.drafting import Drafting
     from llmdebug.tui.panes.editor import RequestEditor
@@ -68,6 +69,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Why there is no session."""
         self.ready = asyncio.Event()
         """Set when the debugger is loaded, or cannot be."""
+        self.tokens: Tokenizing | None = None
+        """The server's tokenizer, once it was asked for."""
+        self.warned: bytes | None = None
+        """The body that was held back, as its ids have no token."""
         self.sending: asyncio.Task[None] | None = None
         self.checking: asyncio.Task[None] | None = None
         self.tasks: set[asyncio.Task[None]] = set()

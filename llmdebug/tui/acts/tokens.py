@@ -1,0 +1,123 @@
+"""The tokens of the request: shown, converted, looked up before it is sent, and weighed after a refusal."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from llmdebug.tui.acts.remedies import shown_request
+from llmdebug.tui.worksheet import Entry
+
+if TYPE_CHECKING:
+    from llmdebug.debugger.session import Finding, Session
+    from llmdebug.debugger.tokenizing import Tokenizing
+    from llmdebug.tokens.report import TokenReport
+    from llmdebug.tui.screens.main import MainScreen
+    from llmdebug.tui.screens.tokens import TokensScreen
+
+
+def show_tokens(screen: MainScreen) -> None:
+    """The tokens of the request as it stands."""
+    from llmdebug.tui.screens.tokens import TokensScreen
+
+    if screen.session is None:
+        screen.tell("The debugger is still being loaded: try again in a moment.", "warning")
+        return
+    screen.app.push_screen(TokensScreen(screen))
+
+
+def tokenizing(screen: MainScreen, session: Session) -> Tokenizing:
+    """The tokenizer of the session's server; loaded when it is first needed."""
+    from llmdebug.debugger.tokenizing import Tokenizing
+
+    if screen.tokens is None:
+        screen.tokens = Tokenizing(session)
+    return screen.tokens
+
+
+def use_tokenizer(screen: MainScreen, name: str) -> None:
+    """Another tokenizer from now on."""
+    if screen.session is not None:
+        tokenizing(screen, screen.session).use(name)
+
+
+async def read_report(screen: MainScreen, view: TokensScreen) -> None:
+    """Reads the tokens and gives them to the view, or why there are none."""
+    from llmdebug.diagnosis.question import parse_body
+    from llmdebug.tokens.values import TokenizerError
+    from llmdebug.tui.views.tokencells import ShownReport
+
+    entry, session = screen.entry, screen.session
+    if entry is None or session is None:
+        return
+    body, problem = await asyncio.to_thread(parse_body, entry.request.body)
+    if problem or body is None:
+        view.show_problem(f"The body holds no prompt: {problem or 'there is none'}.")
+        return
+    try:
+        report = await tokenizing(screen, session).read(body, progress=view.tell_stage, compare=True)
+    except TokenizerError as error:
+        view.show_problem(str(error))
+        return
+    view.show(await asyncio.to_thread(ShownReport, report))
+
+
+async def convert(screen: MainScreen, report: TokenReport) -> str:
+    """Puts the request with its prompt in the other form in place; a sentence where that cannot be."""
+    from llmdebug.debugger.evidence import conversion
+    from llmdebug.debugger.replacement import replacement
+
+    entry, session = screen.entry, screen.session
+    if entry is None or session is None:
+        return "There is no request."
+    remedy = await conversion(session, entry.request, report)
+    if remedy is None or screen.entry is not entry:
+        return "There is nothing to convert: one text or one list of ids, with no id out of the vocabulary, can be."
+    entry.request = shown_request(screen, replacement(remedy.requests[0], entry.request))
+    entry.applied = None
+    screen.show_entry(home=True)
+    screen.tell(f"{remedy.title[:1].upper()}{remedy.title[1:]}. {remedy.why}")
+    return ""
+
+
+async def is_held_back(screen: MainScreen, session: Session, entry: Entry) -> bool:
+    """Whether a request is not sent yet: its ids have no token, and this was not said before."""
+    from llmdebug.debugger.evidence import warning_of
+
+    if screen.warned == entry.request.body or not (screen.opening.probe or screen.tokens):
+        return False
+    warning = await warning_of(tokenizing(screen, session), entry.request, progress=screen.tell)
+    if not warning:
+        return False
+    screen.warned = entry.request.body
+    screen.tell(f"Not sent: {warning} " + screen.keymap.told("{send} sends it all the same."), "warning")
+    return True
+
+
+async def weigh(screen: MainScreen, session: Session, entry: Entry, finding: Finding) -> None:
+    """Adds to a diagnosis what the server's tokenizer says, where there is one to be read here."""
+    from llmdebug.debugger.evidence import is_about_tokens, with_tokens
+    from llmdebug.tokens.values import TokenizerError
+
+    if not is_about_tokens(finding) or not (screen.opening.probe or screen.tokens):
+        return
+    tokens = tokenizing(screen, session)
+    try:
+        if await tokens.local(_quietly) is None:
+            return
+    except TokenizerError:
+        return
+    weighed = await with_tokens(session, tokens, finding, progress=_quietly)
+    if entry.finding is not finding or entry.applied is not None:
+        return
+    entry.finding = weighed
+    if entry.diagnosis is not None:
+        entry.diagnosis = weighed.diagnosis
+        if screen.entry is entry:
+            screen.request.rebuild()
+            screen.diagnosis.show(entry, linked=screen.linked)
+            screen.bottom.update()
+
+
+def _quietly(what: str) -> None:
+    """The diagnosis is on the screen already."""
