@@ -15,6 +15,13 @@ def command(
     source: options.Sources,
     tokenizer: options.TokenizerName = "",
     remedy: Annotated[int, typer.Option("--remedy", metavar="N", min=1, help="Which remedy to send.")] = 1,
+    try_all: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Send every remedy, with few tokens to write, and tell which are answered; at most 12 requests.",
+        ),
+    ] = False,
     base_url: options.BaseUrl = None,
     variable: options.Variables,
     header: options.Headers,
@@ -32,7 +39,7 @@ def command(
     client_key: options.ClientKey = None,
     insecure: options.Insecure = False,
 ) -> int:
-    """Send a request, diagnose its refusal, send remedy N: confirmed where that is answered with 2xx.
+    """Send a request, diagnose its refusal, send remedy N or all: confirmed where one is answered with 2xx.
 
     stdout gets the diagnosis and the verdict, stderr what happens on the way.
     """
@@ -55,4 +62,4 @@ def command(
         ),
         tokenizer=tokenizer,
     )
-    return try_remedy(reference, connection, remedy, as_json=as_json, show_secrets=show_secrets)
+    return try_remedy(reference, connection, None if try_all else remedy, as_json=as_json, show_secrets=show_secrets)

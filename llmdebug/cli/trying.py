@@ -18,6 +18,7 @@ from llmdebug.cli.report import report
 from llmdebug.cli.sending import exit_code, read_and_warn
 from llmdebug.cli.talk import say, tell
 from llmdebug.cli.tokenwise import tokenizing, warn_of_ids, weighed
+from llmdebug.debugger.experiment import try_all
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial, Verdict
 from llmdebug.http.exchange import Request
@@ -43,12 +44,13 @@ class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
     """The remedy's requests; the last has its diagnosis where it was refused too."""
 
 
-def try_remedy(reference: str, connection: Connection, n: int, *, as_json: bool, show_secrets: bool) -> int:
+def try_remedy(reference: str, connection: Connection, n: int | None, *, as_json: bool, show_secrets: bool) -> int:
+    """Remedy `n`; all of them for None."""
     request = read_and_warn(reference, connection)
     return asyncio.run(_try(request, connection, n, as_json=as_json, show_secrets=show_secrets))
 
 
-async def _try(request: Request, connection: Connection, n: int, *, as_json: bool, show_secrets: bool) -> int:
+async def _try(request: Request, connection: Connection, n: int | None, *, as_json: bool, show_secrets: bool) -> int:
     async with connection.session(request) as session, tokenizing(session, connection) as tokens:
         await warn_of_ids(tokens, request)
         printer = Printer(session, as_json=True, show_secrets=show_secrets)
@@ -56,11 +58,13 @@ async def _try(request: Request, connection: Connection, n: int, *, as_json: boo
         printer.answer(sent)
         ended = outcome(sent.exchange)
         if ended != "refused":
-            return _not_refused(sent, ended, n, printer, as_json=as_json)
+            return _not_refused(sent, ended, n or 1, printer, as_json=as_json)
         finding = await weighed(session, tokens, await _diagnosed(session, sent))
         if not as_json:
             sys.stdout.write(report(finding.diagnosis, sys.stdout))
             sys.stdout.flush()
+        if n is None:
+            return await _try_all(session, sent, finding, printer, as_json=as_json)
         try:
             session.apply(finding, n)
         except SessionError as error:
@@ -78,6 +82,27 @@ async def _try(request: Request, connection: Connection, n: int, *, as_json: boo
             _print_verdict(trial, n)
         printer.warnings()
         return _CODES[trial.verdict]
+
+
+async def _try_all(session: Session, sent: SentExchange, finding: Finding, printer: Printer, *, as_json: bool) -> int:
+    """Tells of each trial when it is over: a line of text, or one of JSON."""
+
+    def told(n: int, trial: Trial) -> None:
+        for answer in trial.sent:
+            printer.answer(answer)
+        if as_json:
+            print_json(_trial_json(n, sent, trial.finding, printer, trial))
+        else:
+            _print_verdict(trial, n)
+        sys.stdout.flush()
+
+    try:
+        tried = await try_all(session, finding, on_trial=told)
+    except SessionError as error:
+        say(str(error))
+        return ExitCode.NO_REMEDY
+    printer.warnings()
+    return min(_CODES[trial.verdict] for _, trial in tried)
 
 
 async def _diagnosed(session: Session, sent: SentExchange) -> Finding:

@@ -92,6 +92,13 @@ COMMANDS: tuple[Command, ...] = (
         footer=4,
     ),
     _command(
+        "try-all",
+        "R",
+        "try all",
+        "send every remedy, with few tokens to write, and tell which are answered",
+        needs=("remedy", "idle"),
+    ),
+    _command(
         "open-source",
         "o",
         "source",

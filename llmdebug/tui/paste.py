@@ -1,4 +1,4 @@
-"""What a pasted text is: a curl command, a client's error, a JSON body, or a .http request."""
+"""What a pasted text is: a curl command, a client's error, a server's log, a JSON body, or a .http request."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from llmdebug.formats.clienterror import read_client_error
 from llmdebug.formats.curl import looks_like_curl, parse_curl
 from llmdebug.formats.errors import FormatError
+from llmdebug.formats.serverlog import looks_like_log
 from llmdebug.http.exchange import Request, Response
 from llmdebug.jsontext.parse import JsonError, parse_json
 
@@ -23,12 +24,13 @@ MAX_BYTES = 64_000_000
 
 
 class Pasted(msgspec.Struct, frozen=True, kw_only=True):
-    """One of `request`, `body` and `answer` is there; or none, and `problem` says why."""
+    """One of `request`, `body`, `answer` and `log` is there; or none, and `problem` says why."""
 
-    kind: Literal["curl", "request", "body", "answer", "nothing"]
+    kind: Literal["curl", "request", "body", "answer", "log", "nothing"]
     request: Request | None = None
     body: bytes = b""
     answer: Response | None = None
+    log: str = ""
     problem: str = ""
 
 
@@ -45,13 +47,16 @@ def understand(text: str) -> Pasted:
     body = _json_body(text)
     if body is not None:
         return body
+    if looks_like_log(text) and not read_client_error(text).status:
+        return Pasted(kind="log", log=text)
     if _CLIENT_ERROR.search(text):
         return Pasted(kind="answer", answer=read_client_error(text))
     if text.lstrip()[:1] in ("{", "["):
         return Pasted(kind="body", body=text.strip().encode("utf-8", "surrogatepass"))
     return Pasted(
         kind="nothing",
-        problem="This is neither a curl command, nor JSON, nor the error of a client library: nothing was changed.",
+        problem="This is neither a curl command, nor JSON, nor the error of a client library or a server: "
+        "nothing was changed.",
     )
 
 

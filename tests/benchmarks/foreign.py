@@ -35,6 +35,7 @@ GENERAL = frozenset({"none", "ignored_field", "no_route", "wrong_method", "malfo
 """Kinds that say nothing of the server that refused: an unknown path is unknown elsewhere, too."""
 COVERAGES = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.98)
 LETTERS = (4, 8, 10, 11, 12, 14, 16, 19, 22, 26, 32)
+COVERAGE = text_claim.ENOUGH_COVERAGE
 MADE = re.compile(r"makes (\d+) letters of the message")
 
 
@@ -76,12 +77,13 @@ def claims_of(told: Diagnosis, case: Case, is_own: bool) -> list[Claim]:
 def curve(wrong: list[Claim], own: list[Claim]) -> None:
     """Both kinds of mistakes at each threshold, of the claims that rest on a text."""
     right = [claim for claim in own if claim.is_right]
-    print(f"\n{'threshold':<24}{'wrong sites':>12}{'missed ones':>12}   of {len(wrong)} and {len(right)}")
-    for name, values in (("coverage", COVERAGES), ("letters", LETTERS)):
-        for value in values:
-            let_through = sum(getattr(claim, name) >= value for claim in wrong)
-            missed = sum(getattr(claim, name) < value for claim in right)
-            print(f"{name + ' >= ' + format(value, 'g'):<24}{let_through:>12}{missed:>12}")
+    print(f"\n{'threshold':<36}{'wrong sites':>12}{'missed ones':>12}   of {len(wrong)} and {len(right)}")
+    steps = [(coverage, 0) for coverage in COVERAGES] + [(COVERAGE, letters) for letters in LETTERS]
+    for coverage, letters in steps:
+        let_through = sum(c.coverage >= coverage and c.letters >= letters for c in wrong)
+        missed = sum(c.coverage < coverage or c.letters < letters for c in right)
+        told = f"coverage >= {coverage:g}" + (f" and letters >= {letters}" if letters else "")
+        print(f"{told:<36}{let_through:>12}{missed:>12}")
 
 
 def main(arguments: list[str]) -> None:

@@ -97,7 +97,7 @@ async def test_a_remedy_that_is_refused_too(nanoserve: DemoServer, server: RawSe
     done = await run("try", FOUNDING, "--url", f"http://{place}", "--source", str(nanoserve.source))
     assert done.code == 1
     assert "refuted: remedy 1 was sent: 400" in done.out.decode()
-    assert sum(request.startswith(b"POST /v1") for request in server.requests) == 2
+    assert sum(request.startswith(b"POST /v1/completions ") for request in server.requests) == 2
 
 
 async def test_from_outside_with_other_tools(nanoserve: DemoServer, tmp_path: Path) -> None:
@@ -138,3 +138,15 @@ def _post(url: str, body: Any) -> tuple[int, bytes]:
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read()
+
+
+async def test_all_remedies(nanoserve: DemoServer) -> None:
+    done = await run("try", *words(nanoserve), "--all", "--json")
+    assert done.code == 0, done.err
+    assert [told["remedy"] for told in done.lines] == list(range(1, len(done.lines) + 1))
+    assert len(done.lines) > 1
+    assert done.lines[0]["verdict"] == "confirmed"
+    trail = done.lines[-1]["refused"]["diagnosis"]["trail"]
+    assert sum(step["text"].startswith("sent remedy") for step in trail) == len(done.lines)
+    shown = await run("try", *words(nanoserve), "--all")
+    assert shown.out.decode().count("confirmed: remedy ") == sum(told["verdict"] == "confirmed" for told in done.lines)

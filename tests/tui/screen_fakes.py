@@ -99,6 +99,7 @@ class FakeSession:
         self.trees = Trees(*([Tree(tree, "server")] if tree is not None else []))
         self.closed = False
         self.cancelled = False
+        self.logs: list[str] = []
 
     async def send(self, request: Request, *, on_event: Any = None, on_partial: Any = None) -> SentExchange:
         self.sent.append(request)
@@ -123,7 +124,8 @@ class FakeSession:
     async def fetch(self, request: Request) -> Exchange:
         return Exchange(request=request, failure=Failure(kind="refused", message="nobody there"))
 
-    async def diagnose(self, sent: SentExchange, *, progress: Any = None) -> Finding:
+    async def diagnose(self, sent: SentExchange, *, log: str = "", progress: Any = None) -> Finding:
+        self.logs.append(log)
         said = self.said.pop(0) if self.said else Diagnosis(summary="", kind="none")
         return Finding(id="1", exchange=sent.exchange, diagnosis=said)
 

@@ -39,6 +39,17 @@ async def test_the_founding_story() -> None:
         await app.shows("confirmed: remedy 1 passed")
 
 
+async def test_all_remedies_are_tried_where_the_request_stays() -> None:
+    async with opened(demo=True) as app:
+        await app.press("s")
+        await app.shows("declares CompletionRequest.prompt")
+        await app.press("R")
+        await app.shows("Remedies tried. Answered: 1")
+        await app.shows("400 Bad Request")
+        await app.press("tab", "tab", "t", "G")
+        await app.shows("confirmed: remedy 1 passed")
+
+
 async def test_the_first_minute_with_only_a_url() -> None:
     with DemoServer() as server:
         async with opened(base_url=server.base_url) as app:

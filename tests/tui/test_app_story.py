@@ -266,6 +266,21 @@ async def test_a_paste_is_understood(pasted: str, shown: str) -> None:
         await app.shows(shown)
 
 
+async def test_a_pasted_log_is_read_beside_the_answer() -> None:
+    from textual.events import Paste
+
+    log = 'Traceback (most recent call last):\n  File "/a/b.py", line 1, in f\n    x\nKeyError: 0'
+    session = FakeSession([answer(500, b"Internal Server Error")], [diagnosis(), diagnosis()])
+    async with driven(session, request()) as app:
+        app.main.post_message(Paste(log))
+        await app.shows("sends the request that it is about")
+        await app.press("s")
+        await app.shows("500")
+        app.main.post_message(Paste(log))
+        await app.shows("Pasted as the server's log")
+        await app.until(lambda: session.logs == ["", log])
+
+
 async def test_saving_asks_where_and_says_so(tmp_path: Path) -> None:
     secret = request(headers=(("Authorization", "Bearer sk-very-secret-key"), ("Content-Type", "application/json")))
     async with driven(FakeSession(), secret) as app:

@@ -79,6 +79,13 @@ def test_problems_of_a_body(body: bytes, told: str) -> None:
         ("openai.BadRequestError: Error code: 400 - {'error': 1}", "answer"),
         ("HTTP/1.1 400 Bad Request\n\n{}", "answer"),
         ('{"model": "m", ', "body"),
+        ("Traceback (most recent call last):\n  File \"/a/b.py\", line 1, in f\n    x\nKeyError: 'a'", "log"),
+        ("panic: no\n\ngoroutine 1 [running]:\nmain.f()\n\t/b/main.go:4 +0x1", "log"),
+        (
+            'Traceback (most recent call last):\n  File "/a/b.py", line 1, in f\n    x\n'
+            "openai.BadRequestError: Error code: 400 - {'error': {'message': 'no'}}",
+            "answer",
+        ),
         ("hello", "nothing"),
         ("", "nothing"),
     ],

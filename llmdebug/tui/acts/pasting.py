@@ -1,4 +1,4 @@
-"""A paste into the panes: it becomes a request, its body, or an answer to diagnose."""
+"""A paste into the panes: it becomes a request, its body, an answer to diagnose, or the log beside one."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def paste(screen: MainScreen, text: str) -> None:
         screen.tell(pasted.problem, "warning")
     elif pasted.kind == "answer":
         screen.start(_answer(screen, pasted))
+    elif pasted.kind == "log":
+        screen.start(_log(screen, pasted.log))
     elif pasted.kind == "body":
         _body(screen, pasted.body)
     elif pasted.request is not None:
@@ -86,3 +88,19 @@ async def _answer(screen: MainScreen, pasted: Pasted) -> None:
     told = "Pasted as the answer to this request; {edit} puts the request that was refused in its place."
     screen.tell(screen.keymap.told(told), "ok")
     await diagnose(screen, session, entry, SentExchange(id="", exchange=exchange))
+
+
+async def _log(screen: MainScreen, log: str) -> None:
+    """What the server wrote about the request that is looked at: its answer is diagnosed anew."""
+    from llmdebug.debugger.session import SentExchange
+    from llmdebug.tui.acts.sending import diagnose
+
+    session, entry = screen.session, screen.entry
+    if session is None or entry is None or entry.exchange is None:
+        told = "This is a server's log: {send} sends the request that it is about, then paste it again."
+        screen.tell(screen.keymap.told(told), "warning")
+        return
+    screen.activate("diagnosis")
+    screen.tell("Pasted as the server's log beside this answer.", "ok")
+    id_ = entry.finding.id if entry.finding is not None else ""
+    await diagnose(screen, session, entry, SentExchange(id=id_, exchange=entry.exchange), log=log)

@@ -13,6 +13,7 @@ from llmdebug.tui.commands import BY_NAME
 from llmdebug.tui.worksheet import Applied, Entry
 
 if TYPE_CHECKING:
+    from llmdebug.debugger.session import Session
     from llmdebug.tui.screens.main import MainScreen
 
 
@@ -41,6 +42,45 @@ def apply(screen: MainScreen, number: int) -> None:
     send_key = screen.keymap.shown(BY_NAME["send"])
     many = f" It takes {len(requests)} requests, which go out one after the other." if len(requests) > 1 else ""
     screen.tell(f"Remedy {number}: {title}. Press {send_key} to send it.{many}")
+
+
+def try_all(screen: MainScreen) -> None:
+    """Sends every remedy; the request stays as it is."""
+    if screen.entry is not None and screen.session is not None and screen.sending is None:
+        screen.sending = screen.start(_try_all(screen, screen.session, screen.entry))
+
+
+async def _try_all(screen: MainScreen, session: Session, entry: Entry) -> None:
+    from llmdebug.debugger import experiment
+    from llmdebug.debugger.session import SessionError, Trial
+
+    def told(n: int, trial: Trial) -> None:
+        entry.finding, entry.diagnosis = trial.finding, trial.finding.diagnosis
+        screen.tell(f"Remedy {n}: {_ENDED[trial.verdict]}.")
+
+    try:
+        if entry.finding is None:
+            return
+        tried = await experiment.try_all(session, entry.finding, on_trial=told)
+        screen.tell(_outcomes([(n, trial.verdict) for n, trial in tried]))
+    except SessionError as error:
+        screen.tell(str(error), "warning")
+    finally:
+        screen.sending = None
+        screen.show_entry()
+
+
+_ENDED: dict[str, str] = {"confirmed": "answered", "refuted": "refused", "no_answer": "no answer"}
+
+
+def _outcomes(tried: list[tuple[int, str]]) -> str:
+    """Which were answered, which not: `answered: 1, 3; refused: 2`."""
+    parts = []
+    for verdict, word in _ENDED.items():
+        numbers = [str(n) for n, ended in tried if ended == verdict]
+        if numbers:
+            parts.append(f"{word}: {', '.join(numbers)}")
+    return f"Remedies tried. {'; '.join(parts).capitalize()}."
 
 
 def _added_when_sent(entry: Entry, wire: Request) -> frozenset[str]:

@@ -160,9 +160,9 @@ async def _tick(screen: MainScreen, entry: Entry) -> None:
         shown_events, shown_seconds = events, seconds
 
 
-async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: SentExchange) -> None:
-    """Asks for a diagnosis of an answer, and shows how far that is."""
-    finding = await _watched(screen, entry, session, sent)
+async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: SentExchange, *, log: str = "") -> None:
+    """Asks for a diagnosis of an answer, `log` beside it, and shows how far that is."""
+    finding = await _watched(screen, entry, session, sent, log)
     if finding is None:
         return
     entry.finding = finding
@@ -173,14 +173,14 @@ async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: Sen
     screen.start(weigh(screen, session, entry, finding))
 
 
-async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: SentExchange) -> Finding | None:
+async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: SentExchange, log: str) -> Finding | None:
     def progress(what: str, done: int, of: int) -> None:
         entry.diagnosing = f"{what} {done:,}/{of:,}"
 
     entry.diagnosing, entry.undiagnosed = "reading the answer", ""
     watching = asyncio.create_task(_watch(screen, entry))
     try:
-        return await session.diagnose(sent, progress=progress)
+        return await session.diagnose(sent, log=log, progress=progress)
     except Exception as error:
         entry.undiagnosed = _told(error)
         return None

@@ -13,6 +13,7 @@ Act = Callable[[MainScreen], None]
 ACTS: dict[str, Act] = {
     "send": sending.send,
     "cancel": sending.cancel,
+    "try-all": remedies.try_all,
     "edit": editing.edit,
     "edit-here": editing.edit_here,
     "undo": editing.undo,
