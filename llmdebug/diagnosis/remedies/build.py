@@ -15,6 +15,7 @@ from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.conflict import resolved
 from llmdebug.diagnosis.remedies.context import overfull, shortened
 from llmdebug.diagnosis.remedies.doors import again, of_served_model, smaller, with_content_type, with_key
+from llmdebug.diagnosis.remedies.drop import without_holder
 from llmdebug.diagnosis.remedies.elements import without_hollow
 from llmdebug.diagnosis.remedies.malformed import mended
 from llmdebug.diagnosis.remedies.missing import filled, filled_beside
@@ -51,7 +52,7 @@ MAKERS: dict[Kind, tuple[Maker, ...]] = {
     "model_not_found": (of_served_model, collection),
     "context_length": (shortened,),
     "unknown_field": (renamed,),
-    "missing_field": (filled, without_hollow, reordered),
+    "missing_field": (filled, without_hollow, reordered, without_holder),
     "wrong_type": (converted, split),
     "conflict": (resolved, reordered, filled),
     "out_of_range": (brought_in, overfull, resolved, split),

@@ -26,6 +26,17 @@ def dropped(case: Case, pointer: str, why: str = "", odds: float = 0.7) -> list[
     return [Proposal(f"drop {' and '.join(gone)}", told, (emptied(case.without(*gone), pointer),), odds, 0.4)]
 
 
+def without_holder(case: Case) -> list[Proposal]:
+    """For something missing inside an optional object: the request without that object."""
+    found: list[Proposal] = []
+    for pointer in case.pointers[:1]:
+        way = pointers.parse(pointer)
+        if len(way) > 1:
+            held = pointers.join(way[0])
+            found += dropped(case, held, f"{held} is not needed; nothing can be missing in it then.", 0.6)
+    return found
+
+
 def _is_content(case: Case, pointer: str) -> bool:
     """Whether it is all that the model is asked."""
     held = [key for key in case.body if key in LONG_TEXT] if isinstance(case.body, dict) else []

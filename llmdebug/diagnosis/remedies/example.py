@@ -15,6 +15,9 @@ MAX_DEPTH = 8
 MAX_LENGTH = 64
 GREETING = "Hello"
 MESSAGE = {"role": "user", "content": GREETING}
+KEY = "first"
+"""Of the only entry of a map that must not be empty."""
+LEAST = frozenset({"min_length", "min_items"})
 NOT_GIVEN = object()
 
 
@@ -44,6 +47,8 @@ class Examples:
                 return [self.of(item, name, depth + 1) for item in items]
             case MapOf():
                 return {}
+            case Limited(MapOf(_, inner), bounds) if any(name in LEAST and bound for name, bound in bounds):
+                return {KEY: self.of(inner, name, depth + 1)}
             case Limited(inner, bounds):
                 return bounded(self.of(inner, name, depth), bounds)
             case Either(options, _):
@@ -137,7 +142,7 @@ def _inside(value: Any, name: str, bound: object) -> Any:
     if isinstance(value, str | list) and isinstance(bound, int) and 0 <= bound <= 1_000_000:
         if name in {"max_length", "max_items"} and len(value) > bound:
             return value[:bound]
-        if name in {"min_length", "min_items"} and len(value) < bound <= MAX_LENGTH:
+        if name in LEAST and len(value) < bound <= MAX_LENGTH:
             filler = value or ("x" if isinstance(value, str) else [GREETING])
             return (filler * bound)[:bound]
     return value

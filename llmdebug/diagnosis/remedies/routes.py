@@ -6,6 +6,7 @@ import re
 from difflib import SequenceMatcher
 from typing import Any
 
+from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.example import Examples
 from llmdebug.diagnosis.remedies.otherroute import prefix_of
@@ -13,8 +14,10 @@ from llmdebug.diagnosis.remedies.proposal import Proposal, advice
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.routing_claim import conditions_of
 from llmdebug.index.build import ASIDE
+from llmdebug.index.python.types import Object
 
 MAX_KNOWN = 400
+CONTENT = ("messages", "prompt", "text", "input", "inputs", "query")
 BODY_METHODS = ("POST", "PUT", "PATCH")
 
 
@@ -52,10 +55,22 @@ def _body_for(case: Case, known: Registered, method: str) -> tuple[Any, ...]:
     if kind is None:
         return ()
     query = dict(case.question.query)
-    made = Examples(case.ground.checker, None, case.models).of(kind)
+    examples = Examples(case.ground.checker, None, case.models)
+    made = examples.of(kind)
+    if made == {} and isinstance(kind, Object):
+        made = _with_content(case.ground, kind, examples)
     if isinstance(made, dict) and query:
         made |= {k: v for k, v in query.items() if k not in made and case.admits(kind, {**made, k: v})}
     return (made,)
+
+
+def _with_content(ground: Ground, kind: Object, examples: Examples) -> Any:
+    """Of a body without required fields, one with the first field that holds what the model is asked."""
+    for name in CONTENT:
+        declared = kind.model.by_key(name)
+        if declared is not None:
+            return {name: examples.of(ground.checker.field_type(declared), name)}
+    return {}
 
 
 def _nearest(case: Case) -> list[tuple[float, Registered]]:

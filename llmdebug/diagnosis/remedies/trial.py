@@ -37,14 +37,17 @@ class Trial:
         self._speaks = self._spoke()
 
     def _spoke(self) -> bool:
-        """Whether walking through the refusing code shows the refusal, so that its absence would mean something."""
+        """Whether walking through the refusing code shows the refusal, so that its absence would mean something.
+
+        A helper that refuses whatever it is given tells nothing of a body.
+        """
         spots = self.case.finding.spots
         if not spots or self.case.ground is None or len(self.case.question.request.body) > MAX_STUDIED:
             return False
         if spots[0].role not in {"raises", "returns", "checks", "reads"} or not spots[0].symbol:
             return False
         outcomes, _ = self._walk(self.case.body)
-        return self._surely(outcomes)
+        return self._surely(outcomes) and any(o.reads - {""} for o in self._here(outcomes))
 
     def _walk(self, body: Any) -> tuple[list[Outcome], bool]:
         case = self.case
