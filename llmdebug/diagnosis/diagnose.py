@@ -26,6 +26,7 @@ from llmdebug.diagnosis.schema_claim import folded, from_schema
 from llmdebug.diagnosis.silent import from_code, from_crash, is_silent
 from llmdebug.diagnosis.stranger import strange_name
 from llmdebug.diagnosis.text_claim import bare, from_text, settle
+from llmdebug.diagnosis.unexplained import what_is_known
 from llmdebug.diagnosis.verdict import NO_TREE, Diagnosis, Kind, Site
 from llmdebug.diagnosis.wording import summary, trail
 from llmdebug.formats.serverlog import ServerLog
@@ -69,6 +70,8 @@ def diagnose(
     for each in looks:
         lowered(each.finding, doubted, question.answer.text)
     best = max(looks, key=lambda each: each.finding.confidence)
+    if best.ground is not None and question.answer.refused and not best.finding.spots and exchange.response:
+        best.finding.notes += what_is_known(question, exchange.response, best.ground)
     looked = time.perf_counter()
     diagnosis = _diagnosis(question, best, len(indexes) > 1, models, doubted)
     for index in indexes:
