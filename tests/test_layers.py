@@ -10,7 +10,7 @@ import pytest
 FRONT_ENDS = {"textual", "rich", "typer"}
 NETWORK = {"httpx", "httpcore", "ssl"}
 SERVER = {"fastapi", "uvicorn", "starlette", "pydantic"}
-HEAVY = {"transformers", "tokenizers", "torch", "numpy"}
+HEAVY = {"transformers", "tokenizers", "torch", "numpy", "psutil", "unearth", "httpx2", "packaging"}
 
 
 def loaded(code: str) -> set[str]:

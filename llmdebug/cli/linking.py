@@ -18,7 +18,7 @@ from llmdebug.debugger.session import Session
 from llmdebug.debugger.visible import visible
 from llmdebug.http.exchange import Request
 from llmdebug.linking.linked import Linked
-from llmdebug.linking.probe import Server
+from llmdebug.linking.server import Server
 from llmdebug.source.tree import TreeError
 
 _SHOWN = 8

@@ -19,18 +19,18 @@ import msgspec
 from llmdebug.debugger import sources
 from llmdebug.debugger.models import blames_model, served_models
 from llmdebug.debugger.outcome import outcome
+from llmdebug.debugger.probing import Probing
 from llmdebug.debugger.refutations import Refutations
 from llmdebug.debugger.replacement import replacement
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
-from llmdebug.families.load import load_families
 from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
 from llmdebug.http.secrets import fill, from_environment, hide, redact_exchange
 from llmdebug.index.build import Progress, silent
-from llmdebug.linking.auto import find_source
-from llmdebug.linking.linked import Linked, at_hand, fetched
-from llmdebug.linking.probe import Server
+from llmdebug.linking.linked import at_hand
+from llmdebug.linking.live import Live
+from llmdebug.linking.server import Server
 from llmdebug.linking.spec import AUTO, needs_fetching
 from llmdebug.recording.history import History, HistoryError
 from llmdebug.source.search import never
@@ -106,9 +106,7 @@ class Session:
         the folder of the user's own families of servers.
         """
         self.base_url = base_url
-        self._probing = probing
-        self._families = families
-        self._server: asyncio.Task[Server] | None = None
+        self._probing = Probing(base_url, options, self.prepared, families, allowed=probing)
         self._keep = keep
         self.secrets: dict[str, str] = {}
         """Every secret seen so far, by the name it is kept under."""
@@ -156,13 +154,7 @@ class Session:
         What has to be fetched is fetched: from an event loop, await link_all(). `server` is what `auto` needs.
         Raises TreeError, Cancelled.
         """
-        found: list[Linked] = []
-        for source in given:
-            if source == AUTO and server is not None and self.base_url:
-                family = load_families(self._families).by_name.get(server.family)
-                found.append(find_source(self.base_url, server, family, progress=progress, cancelled=cancelled))
-            else:
-                found.append(fetched(source, progress=progress, cancelled=cancelled))
+        found = self._probing.links(given, server, progress, cancelled)
         self._trees, self._given = LinkedTrees(found), ()
         if self.base_url and self._keep:
             try:
@@ -216,8 +208,7 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._server is not None:
-            self._server.cancel()
+        self._probing.close()
         if self._client is not None:
             await self._client.__aexit__(kind, error, trace)
         if self._history is not None:
@@ -278,17 +269,8 @@ class Session:
 
     async def probe(self) -> Server:
         """What the server of this session's base URL says of itself; it is asked once."""
-        if self._server is None:
-            self._server = asyncio.create_task(self._probe())
-        return await asyncio.shield(self._server)
-
-    async def _probe(self) -> Server:
-        from llmdebug.debugger.probing import probe_server
-
-        if not self._probing or not self.base_url:
-            return Server(problem="The server was not asked what it is.")
-        server, problems = await probe_server(self.base_url, self._options, self.prepared, self._families)
-        for problem in problems:
+        server = await self._probing.server()
+        for problem in self._probing.problems:
             self._warn(problem)
         return server
 
@@ -352,21 +334,30 @@ class Session:
         sent = exchange if isinstance(exchange, SentExchange) else SentExchange(id="", exchange=exchange)
         clean = self.redacted(sent.exchange)
         log = hide(log, self.secrets)
-        diagnosis = await self._diagnosed(clean, log, progress)
-        if exchange is sent and self._probing and self.models is None and blames_model(diagnosis):
+        answered = exchange is sent and clean.response is not None
+        live = await self._probing.live(clean.request.url) if answered and self._trees.trees else None
+        diagnosis = await self._diagnosed(clean, log, live, progress)
+        if exchange is sent and self._probing.allowed and self.models is None and blames_model(diagnosis):
             self.models = await served_models(self, clean.request)
             if self.models:
-                diagnosis = await self._diagnosed(clean, log, progress)
+                diagnosis = await self._diagnosed(clean, log, live, progress)
         return await self._kept(Finding(id=sent.id, exchange=clean, diagnosis=diagnosis))
 
-    async def _diagnosed(self, exchange: Exchange, log: str, progress: Progress) -> Diagnosis:
+    async def _diagnosed(self, exchange: Exchange, log: str, live: Live | None, progress: Progress) -> Diagnosis:
         stop = threading.Event()
         known = self._trees.diagnose
         doubted = self._refuted.of(exchange)
         models = self.models or ()
         try:
             return await asyncio.to_thread(
-                known, exchange, log=log, models=models, doubted=doubted, progress=progress, cancelled=stop.is_set
+                known,
+                exchange,
+                log=log,
+                live=live,
+                models=models,
+                doubted=doubted,
+                progress=progress,
+                cancelled=stop.is_set,
             )
         finally:
             stop.set()

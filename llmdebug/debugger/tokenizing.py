@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from llmdebug.linking.probe import Server
+from llmdebug.linking.server import Server
 from llmdebug.tokens.chat import ChatError, chat_of, media_of
 from llmdebug.tokens.process import LocalTokenizer
 from llmdebug.tokens.prompts import Prompt, budget_of, prompts_of

@@ -6,14 +6,19 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
 
 from llmdebug.diagnosis.diagnose import diagnose
 from llmdebug.diagnosis.doubts import NO_DOUBTS, Doubts
-from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.diagnosis.drift import drift_of_request, drift_of_routes, drift_of_versions
+from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
 from llmdebug.formats.serverlog import read_log
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index, Progress, open_index, silent
 from llmdebug.linking.linked import Linked, at_hand
+from llmdebug.linking.live import Live
 from llmdebug.source.search import never
 from llmdebug.source.tree import Tree, TreeError, open_tree
 
@@ -36,12 +41,15 @@ class LinkedTrees:
         self.trees: tuple[Tree, ...] = tuple(open_tree(link.folder, link.name) for link in self.links)
         self._indexes: list[Index] = []
         self._turn = threading.Lock()
+        self._drift: tuple[Live, tuple[str, ...]] | None = None
+        """What of the trees as a whole is not what runs."""
 
     def diagnose(
         self,
         exchange: Exchange,
         *,
         log: str = "",
+        live: Live | None = None,
         models: Sequence[str] = (),
         doubted: Doubts = NO_DOUBTS,
         progress: Progress = silent,
@@ -49,11 +57,23 @@ class LinkedTrees:
     ) -> Diagnosis:
         """Takes CPU time: from an event loop, call it in a thread. Raises Cancelled.
 
-        `log` is what the server wrote beside the exchange, `models` what it lists as its models.
+        `log` is what the server wrote beside the exchange, `live` what it says of itself, `models` what it lists
+        as its models.
         """
         with self._turn:
             told = read_log(log) if log else None
-            return diagnose(exchange, self._opened(progress, cancelled), told, models=models, doubted=doubted)
+            diagnosis = diagnose(exchange, self._opened(progress, cancelled), told, models=models, doubted=doubted)
+            return diagnosis if live is None else self._held_against(live, exchange, diagnosis)
+
+    def _held_against(self, live: Live, exchange: Exchange, diagnosis: Diagnosis) -> Diagnosis:
+        """The diagnosis with what of the trees is not what runs."""
+        if self._drift is None or self._drift[0] is not live:
+            self._drift = (live, (*drift_of_versions(live, self.links), *drift_of_routes(live, self._indexes)))
+        request, status = exchange.request, exchange.response.status if exchange.response is not None else 0
+        asked = drift_of_request(live, self._indexes, request.method, urlsplit(request.url).path or "/", status)
+        found = (*self._drift[1], *asked)
+        steps = tuple(TrailStep(step="against", text=text) for text in found)
+        return msgspec.structs.replace(diagnosis, notes=(*found, *diagnosis.notes), trail=(*steps, *diagnosis.trail))
 
     def ask(
         self, question: Callable[[Index], Answer], *, progress: Progress = silent, cancelled: Callable[[], bool] = never

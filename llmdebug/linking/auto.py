@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from llmdebug.families.family import Family
 from llmdebug.index.build import Progress, silent
 from llmdebug.linking.linked import Linked, fetched
-from llmdebug.linking.probe import Server
+from llmdebug.linking.server import Server
 from llmdebug.linking.spec import SourceError
 from llmdebug.source.search import never
 

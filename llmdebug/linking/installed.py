@@ -72,7 +72,7 @@ def version_of(folder: Path, names: Iterable[str] = ()) -> tuple[str, str]:
     for name in _VERSION_FILES:
         match = _VERSION_LINE.search(_text(folder / name))
         if match:
-            return folder.name, match[1]
+            return normal_name(folder.name), match[1]
     return "", ""
 
 

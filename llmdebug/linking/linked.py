@@ -9,6 +9,7 @@ import msgspec
 
 from llmdebug.index.build import Progress, silent
 from llmdebug.linking import shelf
+from llmdebug.linking.installed import version_of
 from llmdebug.linking.spec import AUTO, SourceError, Spec, parse_spec
 from llmdebug.source.search import never
 
@@ -34,7 +35,10 @@ def at_hand(source: str | Path) -> Linked | None:
     spec = parse_spec(source) if isinstance(source, str) else None
     if spec is None:
         path = Path(source).expanduser()
-        return Linked(folder=str(path), name=path.absolute().name, source=str(path.absolute()))
+        package, version = version_of(path.absolute())
+        return Linked(
+            folder=str(path), name=path.absolute().name, source=str(path.absolute()), package=package, version=version
+        )
     kept = shelf.kept(spec)
     return _of_shelf(spec, kept) if kept is not None else None
 

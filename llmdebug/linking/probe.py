@@ -8,12 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import msgspec
-
-from llmdebug.families.family import Family, Place, Tokenize
+from llmdebug.families.family import Family, Place
 from llmdebug.families.reading import Answer, certainty, texts_at, values_at
 from llmdebug.http.exchange import Exchange, header
 from llmdebug.http.secretnames import is_secret_field
+from llmdebug.linking.server import Server
 
 SECONDS = 1.0
 """For each answer."""
@@ -23,36 +22,10 @@ MAX_MODELS = 100
 MAX_FLAGS = 400
 MAX_FLAG_TEXT = 300
 DESCRIPTION = "/openapi.json"
+_SLOW = frozenset({"first_byte_timeout", "total_timeout"})
 
 Ask = Callable[[str], Awaitable[Exchange]]
 """Sends GET to a path of the server, or to a URL of it."""
-
-
-class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server said of itself. Texts are its own words: they may hold anything."""
-
-    family: str = ""
-    """A family's name; empty where none was recognised."""
-    title: str = ""
-    version: str = ""
-    models: tuple[str, ...] = ()
-    limits: dict[str, str] = {}
-    """What is limited, and to how much."""
-    flags: dict[str, Any] = {}
-    """Settings that it was started with; secret ones without their value."""
-    problem: str = ""
-    """Why nothing is known, a sentence; empty where something is."""
-    tokenizers: tuple[str, ...] = ()
-    """Folders of the server's machine or Hugging Face ids that its tokenizer is of, the surest first."""
-    tokenize: Tokenize | None = None
-    """How it turns text into token ids itself."""
-    openapi: Any = None
-    """The JSON of its own description of its routes, whatever that is; None where it gives none."""
-
-    @property
-    def told(self) -> str:
-        """Family and version for people; empty where nothing is known."""
-        return f"{self.title or self.family} {self.version}".strip()
 
 
 async def probe(families: Iterable[Family], ask: Ask) -> Server:
@@ -65,6 +38,7 @@ async def probe(families: Iterable[Family], ask: Ask) -> Server:
     if not asking.answers:
         return Server(problem=asking.problem or "The server gave no answer that tells what it is.")
     await asking.all(paths[AT_ONCE:])
+    await asking.again(DESCRIPTION)
     description = asking.answers.get(DESCRIPTION)
     openapi = description.json if description is not None and description.response.status == 200 else None
     sure = {family.name: certainty(family, asking.answers) for family in known}
@@ -121,12 +95,18 @@ class _Asking:
         self._asked: set[str] = set()
         self._turn = asyncio.Semaphore(AT_ONCE)
         self.answers: dict[str, Answer] = {}
+        self._refused: set[str] = set()
         self.problem = ""
 
     async def all(self, paths: Iterable[str]) -> None:
         new = [path for path in dict.fromkeys(paths) if path not in self._asked]
         self._asked.update(new)
         await asyncio.gather(*map(self._one, new))
+
+    async def again(self, path: str) -> None:
+        """Asks once more where no answer came in time: a description is often made when it is first asked for."""
+        if path in self._asked and path not in self.answers and path not in self._refused:
+            await self._one(path)
 
     async def _one(self, path: str) -> None:
         async with self._turn:
@@ -135,6 +115,8 @@ class _Asking:
             if target:
                 exchange = await self._ask(target)
         response = exchange.response
+        if exchange.failure is not None and exchange.failure.kind not in _SLOW:
+            self._refused.add(path)
         if exchange.failure is not None or response is None:
             self.problem = self.problem or (exchange.failure.message if exchange.failure is not None else "")
         elif 300 <= response.status < 400:

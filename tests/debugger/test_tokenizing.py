@@ -16,7 +16,7 @@ from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.demo import model
 from llmdebug.demo.server import DemoServer
 from llmdebug.http.exchange import Request
-from llmdebug.linking.probe import Server
+from llmdebug.linking.server import Server
 from llmdebug.tokens.values import TokenizerError
 
 WORDS = ["Alice", "the Queen", " off with", "\n", "wörld", "你好", "🎉", "<|im_start|>", "  ", "a" * 30, "?"]

@@ -17,7 +17,8 @@ from llmdebug.demo.server import DemoServer
 from llmdebug.families.load import load_families
 from llmdebug.http.credentials import Credentials, credentials
 from llmdebug.http.exchange import Exchange, Request, Response
-from llmdebug.linking.probe import Server, probe
+from llmdebug.linking.probe import probe
+from llmdebug.linking.server import Server
 
 MODELS = {"data": [{"id": "m", "owned_by": "sglang", "max_model_len": 4096}]}
 SERVERS: dict[str, tuple[dict[str, Any], dict[str, str], tuple[str, str, tuple[str, ...]]]] = {

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial
 from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, Remedy, RemedyRequest, Site, TrailStep
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
-from llmdebug.linking.probe import Server
+from llmdebug.linking.server import Server
 from llmdebug.source.tree import Tree
 from llmdebug.tui.app import DebuggerApp
 from llmdebug.tui.opening import Opening
