@@ -32,6 +32,7 @@ def command(
     base_url: options.BaseUrl = None,
     variable: options.Variables,
     log: options.ServerLog = None,
+    tokenizer: options.TokenizerName = "",
     as_json: options.AsJson = False,
 ) -> int:
     """Diagnose recorded exchanges without sending anything.
@@ -52,7 +53,7 @@ def command(
         for warning in warnings:
             say(warning)
         bare = BareAnswer(request=found, status=status)
-    return diagnose_files(files, source, as_json=as_json, bare=bare, log=log, base_url=base_url)
+    return diagnose_files(files, source, as_json=as_json, bare=bare, log=log, base_url=base_url, tokenizer=tokenizer)
 
 
 NOWHERE = "http://localhost"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from llmdebug.cli.exit_codes import ExitCode
 from llmdebug.cli.guard import DEBUG_VARIABLE, CommandError
@@ -22,6 +24,9 @@ from llmdebug.http.secrets import hide, redact_exchange
 from llmdebug.linking.linked import Linked, fetched
 from llmdebug.linking.spec import AUTO
 
+if TYPE_CHECKING:
+    from llmdebug.cli.recorded_tokens import RecordedTokens
+
 
 def diagnose_files(
     files: Sequence[str],
@@ -31,24 +36,33 @@ def diagnose_files(
     bare: BareAnswer | None = None,
     log: str | None = None,
     base_url: str | None = None,
+    tokenizer: str = "",
 ) -> int:
     """Prints a diagnosis for each exchange, in order; `bare` is what is known of an answer without its request.
 
     `log` is the file that the server wrote beside them; `base_url` is the server that the source `auto` asks,
-    without it that of the first exchange.
+    without it that of the first exchange; `tokenizer` is the model's, to weigh the diagnoses with.
     """
     written = LogFile(log).end() if log is not None else ""
     trees = LinkedTrees(_links(files, sources, base_url))
     code = ExitCode.OK
-    for file in files:
-        for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):
-            diagnosis, worse = _diagnosis(item, trees, f"{file}, entry {number}", written)
-            code = max(code, worse)
-            if as_json:
-                print_json(diagnosis)
-            else:
-                _print_report(item, diagnosis, number)
+    with ExitStack() as closing:
+        tokens = closing.enter_context(_tokens(tokenizer)) if tokenizer else None
+        for file in files:
+            for number, item in enumerate(recorded(file, bare or BareAnswer()), start=1):
+                diagnosis, worse = _diagnosis(item, trees, f"{file}, entry {number}", written, tokens)
+                code = max(code, worse)
+                if as_json:
+                    print_json(diagnosis)
+                else:
+                    _print_report(item, diagnosis, number)
     return code
+
+
+def _tokens(tokenizer: str) -> RecordedTokens:
+    from llmdebug.cli.recorded_tokens import RecordedTokens
+
+    return RecordedTokens(tokenizer)
 
 
 def _links(files: Sequence[str], sources: Sequence[str], base_url: str | None) -> list[Linked]:
@@ -72,14 +86,17 @@ def _first_server(files: Sequence[str]) -> str:
     raise CommandError("No recorded exchange says which server `--source auto` is to ask: give --base-url.")
 
 
-def _diagnosis(item: Exchange | FormatError, trees: LinkedTrees, where: str, log: str) -> tuple[Diagnosis, ExitCode]:
+def _diagnosis(
+    item: Exchange | FormatError, trees: LinkedTrees, where: str, log: str, tokens: RecordedTokens | None
+) -> tuple[Diagnosis, ExitCode]:
     """Every entry gets a diagnosis, also one that cannot be read or that brings llmdebug down."""
     if isinstance(item, FormatError):
         say(str(item))
         return Diagnosis(summary=f"The entry cannot be read: {item.message}", kind="other"), ExitCode.USAGE
     try:
         clean, secrets = redact_exchange(item)
-        return trees.diagnose(clean, log=hide(log, secrets)), ExitCode.OK
+        diagnosis = trees.diagnose(clean, log=hide(log, secrets))
+        return tokens.weighed(clean, diagnosis, trees) if tokens is not None else diagnosis, ExitCode.OK
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise

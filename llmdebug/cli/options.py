@@ -126,7 +126,7 @@ TokenizerName = Annotated[
         "--tokenizer",
         metavar="X",
         help="The model's tokenizer: a folder, a tokenizer.json, or a Hugging Face id (local cache, else the hub). "
-        "Without it: that of the folder which the server says it serves.",
+        "Where a server is asked, without it: that of the folder which the server says it serves.",
         show_default=False,
     ),
 ]

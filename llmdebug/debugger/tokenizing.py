@@ -41,7 +41,8 @@ class Tokenizing:
         self._session = session
         self.name = name
         self._local: LocalTokenizer | None = None
-        self._local_of = ""
+        self._local_of: str | None = None
+        """The name it was sought under."""
         self._loading = asyncio.Lock()
         self.why_not_local = ""
         """Why there is no local tokenizer, as a sentence; empty where there is, or where none was sought."""
@@ -73,9 +74,11 @@ class Tokenizing:
         None where there is none: `why_not_local` tells. Raises TokenizerError for one that was given.
         """
         async with self._loading:
-            if self._local is None or not self._local.is_alive or self._local_of != self.name:
+            ended = self._local is not None and not self._local.is_alive
+            if self._local_of != self.name or ended:
                 await self.close()
-                self._local, self._local_of = await self._loaded(progress), self.name
+                self._local = await self._loaded(progress)
+                self._local_of = self.name
             return self._local
 
     async def _loaded(self, progress: Progress) -> LocalTokenizer | None:

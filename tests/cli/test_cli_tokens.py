@@ -65,6 +65,17 @@ async def test_send_warns_of_ids_without_a_token_and_weighs_the_refusal(nanoserv
     assert done.says("/prompt/2: 16331 is out of the vocabulary", "leave out the 2 ids that have no token")
 
 
+async def test_recorded_exchanges_are_weighed_with_a_tokenizer(nanoserve: DemoServer) -> None:
+    request = f"{REQUESTS}#ids-of-another-model"
+    words = ["-", "--request", request, "--status", "422", "--source", str(nanoserve.source), "--json"]
+    refusal = b'{"error": {"message": "Token id 5072 is out of vocabulary, ids are below 1536", "code": 422}}'
+    done = await run("diagnose", *words, "--tokenizer", str(model.FOLDER), stdin=refusal)
+    assert done.code == 0, done.err
+    assert [field["pointer"] for field in done.lines[0]["fields"]] == ["/prompt/1", "/prompt/2"]
+    broken = await run("diagnose", *words, "--tokenizer", "/nowhere", stdin=refusal)
+    assert "there is no such folder or file" in broken.lines[0]["notes"][-1]
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [

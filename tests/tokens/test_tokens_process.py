@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -81,3 +82,32 @@ async def test_a_process_that_dies_is_a_sentence(folders: Mapping[str, Path]) ->
     local._process.kill()
     with pytest.raises(TokenizerError, match="ended before it answered"):
         await asked
+
+
+def hub_cache(folder: Path, home: Path) -> str:
+    """A tokenizer as the hub's client keeps it; its id."""
+    kept = home / "hub" / "models--small--model"
+    snapshot = kept / "snapshots" / ("a" * 40)
+    shutil.copytree(folder, snapshot)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text("a" * 40)
+    (snapshot / "config.json").write_text('{"max_position_embeddings": 77}')
+    return "small/model"
+
+
+async def test_a_hub_id_is_read_from_the_local_cache(
+    folders: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    name = hub_cache(folders["byte_level"], tmp_path)
+    async with await LocalTokenizer.load(name) as local:
+        assert (local.vocabulary.size, local.vocabulary.place, local.vocabulary.limit) == (600, name, 77)
+        assert local.vocabulary.has_template
+
+
+async def test_a_hub_that_cannot_be_reached_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(TokenizerError, match="not in the local cache, and the hub did not give it"):
+        await LocalTokenizer.load("small/nothing", hub=True)
