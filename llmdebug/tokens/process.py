@@ -18,6 +18,7 @@ from typing import Self
 
 import msgspec
 
+from llmdebug.tokens.place import find_tokenizer
 from llmdebug.tokens.values import Cells, Chat, Reading, TemplateFault, TokenizerError, Vocabulary
 from llmdebug.tokens.wire import (
     LENGTH,
@@ -66,6 +67,7 @@ class LocalTokenizer:
 
         Raises TokenizerError. Cancelling ends the process.
         """
+        await asyncio.to_thread(find_tokenizer, name)
         process = await _started(hub)
         try:
             answer = await _asked(process, Load(name, hub), LOAD_S, progress)

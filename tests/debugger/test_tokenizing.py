@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import pytest_asyncio
 
 from llmdebug.debugger.evidence import is_about_tokens, warning_of, with_tokens
 from llmdebug.debugger.session import Finding, Session
@@ -21,6 +23,21 @@ from llmdebug.tokens.values import TokenizerError
 
 WORDS = ["Alice", "the Queen", " off with", "\n", "wörld", "你好", "🎉", "<|im_start|>", "  ", "a" * 30, "?"]
 USER = {"role": "user", "content": "Hello"}
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+Desk = tuple[Session, Tokenizing]
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def desk(nanoserve: DemoServer) -> AsyncIterator[Desk]:
+    """A session of the demo's server with its tokenizer, loaded once for all tests here."""
+    async with (
+        Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False) as session,
+        Tokenizing(session) as tokens,
+    ):
+        yield session, tokens
 
 
 def silent(what: str) -> None:
@@ -81,14 +98,11 @@ async def test_counts_are_those_of_the_server_for_random_prompts_and_chats() -> 
             assert (report.limit, report.limit_from) == (4096, "the server says so")
 
 
-async def test_the_server_s_own_tokens_are_compared(nanoserve: DemoServer) -> None:
-    async with (
-        Session(base_url=nanoserve.base_url, keep=False) as session,
-        Tokenizing(session) as tokens,
-    ):
-        for body in ({"prompt": "The Queen"}, {"prompt": [361, 836]}, {"messages": [USER]}):
-            read = (await tokens.read(body, progress=silent, compare=True)).prompts[0]
-            assert read.server is None and read.notes == ("The server's own tokens are the same.",)
+async def test_the_server_s_own_tokens_are_compared(desk: Desk) -> None:
+    _, tokens = desk
+    for body in ({"prompt": "The Queen"}, {"prompt": [361, 836]}, {"messages": [USER]}):
+        read = (await tokens.read(body, progress=silent, compare=True)).prompts[0]
+        assert read.server is None and read.notes == ("The server's own tokens are the same.",)
 
 
 async def test_another_tokenizer_than_the_server_s_is_told(nanoserve: DemoServer, folders: dict[str, Path]) -> None:
@@ -119,18 +133,18 @@ async def test_without_a_local_tokenizer_the_server_is_asked(
         assert "needs the model's own files" in chat.problem
 
 
-async def test_what_will_be_refused_is_foreseen() -> None:
-    async with Tokenizing(name=str(model.FOLDER)) as tokens:
-        bad_ids = await tokens.read({"prompt": [1008, 5072, 16331]}, progress=silent)
-        assert bad_ids.prompts[0].outside == (1, 2)
-        two_users = await tokens.read({"messages": [USER, USER]}, progress=silent)
-        assert two_users.prompts[0].prompt.pointer == "/messages/1"
-        assert two_users.prompts[0].fault is not None and two_users.prompts[0].fault.line == 6
-        too_long = await tokens.read({"prompt": "Alice", "max_tokens": 1000}, progress=silent)
-        assert too_long.over == 1000 + (too_long.prompts[0].count or 0) - 256
-        broken = {"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]}
-        arguments = await tokens.read({"messages": [USER, broken, USER]}, progress=silent)
-        assert arguments.prompts[0].prompt.pointer == "/messages/1/tool_calls/0/function/arguments"
+async def test_what_will_be_refused_is_foreseen(desk: Desk) -> None:
+    _, tokens = desk
+    bad_ids = await tokens.read({"prompt": [1008, 5072, 16331]}, progress=silent)
+    assert bad_ids.prompts[0].outside == (1, 2)
+    two_users = await tokens.read({"messages": [USER, USER]}, progress=silent)
+    assert two_users.prompts[0].prompt.pointer == "/messages/1"
+    assert two_users.prompts[0].fault is not None and two_users.prompts[0].fault.line == 6
+    too_long = await tokens.read({"prompt": "Alice", "max_tokens": 1000}, progress=silent)
+    assert too_long.over == 1000 + (too_long.prompts[0].count or 0) - 256
+    broken = {"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]}
+    arguments = await tokens.read({"messages": [USER, broken, USER]}, progress=silent)
+    assert arguments.prompts[0].prompt.pointer == "/messages/1/tool_calls/0/function/arguments"
 
 
 async def test_without_tokenizer_and_server_there_is_a_sentence() -> None:
@@ -154,31 +168,29 @@ async def refused(session: Session, base_url: str, body: dict[str, Any], path: s
     return await session.diagnose(sent)
 
 
-async def test_the_founding_trail_is_complete_on_the_demo(nanoserve: DemoServer) -> None:
-    async with (
-        Session(base_url=nanoserve.base_url, sources=[nanoserve.source]) as session,
-        Tokenizing(session) as tokens,
-    ):
-        finding = await refused(session, nanoserve.base_url, {"prompt_token_ids": [361, 836, 603], "max_tokens": 5})
-        assert is_about_tokens(finding)
-        weighed = await with_tokens(session, tokens, finding, progress=silent)
-        trial = await session.try_remedy(weighed, 1)
-        assert trial.verdict == "confirmed"
-        told = [f"{step.step}: {step.text}" for step in trial.finding.diagnosis.trail]
-        order = [
-            "symptom: POST /v1/completions answered 400",
-            "hypothesis: /prompt is missing",
-            "hypothesis: the ids of /prompt_token_ids are bad",
-            "experiment: looked up 3 ids in the model's tokenizer (1,536 ids)",
-            'against: the ids are valid, they stand for "The White Rabbit": "bad ids" is out',
-            "experiment: sent remedy 1, send /prompt_token_ids as prompt: answered 200",
-            "verdict: confirmed: remedy 1 passed",
-        ]
-        places = [next(place for place, text in enumerate(told) if text.startswith(start)) for start in order]
-        assert places == sorted(places)
+async def test_the_founding_trail_is_complete_on_the_demo(nanoserve: DemoServer, desk: Desk) -> None:
+    session, tokens = desk
+    finding = await refused(session, nanoserve.base_url, {"prompt_token_ids": [361, 836, 603], "max_tokens": 5})
+    assert is_about_tokens(finding)
+    weighed = await with_tokens(session, tokens, finding, progress=silent)
+    trial = await session.try_remedy(weighed, 1)
+    assert trial.verdict == "confirmed"
+    told = [f"{step.step}: {step.text}" for step in trial.finding.diagnosis.trail]
+    order = [
+        "symptom: POST /v1/completions answered 400",
+        "hypothesis: /prompt is missing",
+        "hypothesis: the ids of /prompt_token_ids are bad",
+        "experiment: looked up 3 ids in the model's tokenizer (1,536 ids)",
+        'against: the ids are valid, they stand for "The White Rabbit": "bad ids" is out',
+        "experiment: sent remedy 1, send /prompt_token_ids as prompt: answered 200",
+        "verdict: confirmed: remedy 1 passed",
+    ]
+    places = [next(place for place, text in enumerate(told) if text.startswith(start)) for start in order]
+    assert places == sorted(places)
 
 
-async def test_remedies_of_the_tokenizer_are_answered(nanoserve: DemoServer) -> None:
+async def test_remedies_of_the_tokenizer_are_answered(nanoserve: DemoServer, desk: Desk) -> None:
+    session, tokens = desk
     cases: list[tuple[dict[str, Any], str, str]] = [
         ({"prompt": [1008, 5072, 16331]}, "/v1/completions", "leave out the 2 ids that have no token"),
         ({"prompt": "The Queen " * 60, "max_tokens": 200}, "/v1/completions", "set /max_tokens to 135"),
@@ -186,31 +198,25 @@ async def test_remedies_of_the_tokenizer_are_answered(nanoserve: DemoServer) -> 
         ({"prompt": "The Queen " * 200, "max_tokens": 50}, "/v1/completions", "keep the last 204 tokens of /prompt"),
         ({"prompt_token_ids": [361, 836]}, "/v1/completions", "send the text of /prompt_token_ids as prompt"),
     ]
-    async with (
-        Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False) as session,
-        Tokenizing(session) as tokens,
-    ):
-        for body, path, title in cases:
-            finding = await refused(session, nanoserve.base_url, body, path)
-            weighed = await with_tokens(session, tokens, finding, progress=silent)
-            titles = [remedy.title for remedy in weighed.diagnosis.remedies]
-            trial = await session.try_remedy(weighed, titles.index(title) + 1)
-            assert trial.verdict == "confirmed", title
+    for body, path, title in cases:
+        finding = await refused(session, nanoserve.base_url, body, path)
+        weighed = await with_tokens(session, tokens, finding, progress=silent)
+        titles = [remedy.title for remedy in weighed.diagnosis.remedies]
+        trial = await session.try_remedy(weighed, titles.index(title) + 1)
+        assert trial.verdict == "confirmed", title
 
 
-async def test_ids_out_of_the_vocabulary_are_warned_of(nanoserve: DemoServer) -> None:
+async def test_ids_out_of_the_vocabulary_are_warned_of(nanoserve: DemoServer, desk: Desk) -> None:
+    _, tokens = desk
+
     def request(body: Any) -> Request:
         return Request(method="POST", url=nanoserve.base_url, body=json.dumps(body).encode())
 
-    async with (
-        Session(base_url=nanoserve.base_url, keep=False) as session,
-        Tokenizing(session) as tokens,
-    ):
-        warned = await warning_of(tokens, request({"input_ids": [[1], [1008, 5072]]}), progress=silent)
-        assert warned.startswith("/input_ids/1 holds ids out of the vocabulary of 1,536: 5072 at position 1.")
-        harmless: list[Any] = [{"prompt": [1, 2]}, {"prompt": "text"}, {"messages": []}, 5]
-        for body in harmless:
-            assert await warning_of(tokens, request(body), progress=silent) == ""
+    warned = await warning_of(tokens, request({"input_ids": [[1], [1008, 5072]]}), progress=silent)
+    assert warned.startswith("/input_ids/1 holds ids out of the vocabulary of 1,536: 5072 at position 1.")
+    harmless: list[Any] = [{"prompt": [1, 2]}, {"prompt": "text"}, {"messages": []}, 5]
+    for body in harmless:
+        assert await warning_of(tokens, request(body), progress=silent) == ""
 
 
 async def test_a_tokenizer_that_cannot_be_had_is_a_note(nanoserve: DemoServer, tmp_path: Path) -> None:

@@ -36,12 +36,15 @@ async def test_answers_are_those_of_the_tokenizer(
 
 
 async def test_a_conversation_is_rendered_or_faulty(folders: Mapping[str, Path]) -> None:
+    """Also where a template asks for more memory than there is."""
     async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
         rendered = await local.render(Chat(messages=[USER]))
         assert isinstance(rendered, Reading) and rendered.text == "<s>user: Hello<s>assistant: "
         assert rendered.cells.marks.count("s") == 2
         refused = await local.render(Chat(messages=[USER, {"role": "system", "content": ""}]), CHATML)
         assert isinstance(refused, TemplateFault) and refused.index == 1
+        hungry = await local.render(Chat(messages=[USER]), "{{ 'a' * (10 ** 12) }}")
+        assert isinstance(hungry, TemplateFault) and "memory" in hungry.message
 
 
 async def test_what_cannot_be_loaded_is_a_sentence_and_leaves_no_process(tmp_path: Path) -> None:
@@ -57,12 +60,6 @@ async def test_an_endless_template_is_ended(folders: Mapping[str, Path], monkeyp
         assert not local.is_alive
         with pytest.raises(TokenizerError, match="load the tokenizer again"):
             await local.encode("a")
-
-
-async def test_a_template_that_eats_memory_is_a_sentence(folders: Mapping[str, Path]) -> None:
-    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
-        fault = await local.render(Chat(messages=[USER]), "{{ 'a' * (10 ** 12) }}")
-        assert isinstance(fault, TemplateFault) and "memory" in fault.message
 
 
 async def test_cancelling_ends_the_process(folders: Mapping[str, Path]) -> None:

@@ -36,7 +36,9 @@ async def test_the_founding_story() -> None:
         await app.shows("Confirmed by experiment")
         await app.shows("200 OK")
         await app.press("tab", "tab", "t", "G")
-        await app.shows("confirmed: remedy 1 passed")
+        await app.shows("confirmed: remedy")
+        said = app.main.entry.diagnosis if app.main.entry is not None else None
+        assert said is not None and "confirmed: remedy 1 passed" in [step.text for step in said.trail]
 
 
 async def test_all_remedies_are_tried_where_the_request_stays() -> None:
@@ -47,7 +49,9 @@ async def test_all_remedies_are_tried_where_the_request_stays() -> None:
         await app.shows("Remedies tried. Answered: 1")
         await app.shows("400 Bad Request")
         await app.press("tab", "tab", "t", "G")
-        await app.shows("confirmed: remedy 1 passed")
+        await app.shows("confirmed: remedy")
+        said = app.main.entry.diagnosis if app.main.entry is not None else None
+        assert said is not None and "confirmed: remedy 1 passed" in [step.text for step in said.trail]
 
 
 async def test_the_first_minute_with_only_a_url() -> None:
