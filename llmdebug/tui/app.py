@@ -124,6 +124,8 @@ class DebuggerApp(App[int], inherit_bindings=False):
     def redraw(self) -> None:
         """Paints everything again, whatever the terminal shows."""
         self.forget_terminal()
+        if not self.screen_stack:
+            return
         self.screen.refresh(layout=True)
         for widget in self.screen.children:
             widget.refresh()

@@ -10,10 +10,13 @@ from typing import Literal
 
 import msgspec
 
+Pane = Literal["requests", "request", "response", "diagnosis"]
+Place = Pane | Literal["viewer", "editor", "copy"]
+"""Where the user is. `viewer`: a screen of its own, as help and source."""
 Context = Literal[
     "anywhere", "panes", "requests", "request", "response", "diagnosis", "editor", "search", "copy", "viewer"
 ]
-"""Where a key acts. `panes`: in every pane while no editor is open. `viewer`: help and source views, too."""
+"""Where a command belongs. `panes`: in every pane while no editor is open. `viewer`: help and source views, too."""
 
 CONTEXTS: dict[Context, str] = {
     "panes": "In every pane",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from llmdebug.tui.foreground import HungUpError, ended
 
 PLUS_LINE = frozenset(
     {
@@ -45,7 +47,7 @@ IN_TERMINAL = ("nvim", "vim", "vi", "nano", "hx", "micro", "emacs", "ee")
 """Looked for, in this order, where neither $VISUAL nor $EDITOR is set."""
 
 Run = Callable[[Sequence[str]], int]
-"""Runs a command with the terminal to itself; gives its exit status. Raises OSError."""
+"""Runs a command with the terminal to itself; gives its exit status. Raises OSError, HungUpError."""
 
 
 class NoEditorError(Exception):
@@ -98,7 +100,8 @@ def editor_arguments(words: Sequence[str], path: str, line: int, *, wait: bool =
 def edited_text(text: str, line: int, run: Run, configured: str = "") -> tuple[str | None, str]:
     """What the user's editor made of a text (None: nothing), and what is to be told.
 
-    An edit whose editor failed is kept in a file, which is named.
+    An edit whose editor failed is kept in a file, which is named. Where llmdebug is asked to end meanwhile, the
+    file is read as the editor has left it so far, and stays: the editor may go on writing.
     """
     try:
         words = editor_words(os.environ, configured)
@@ -115,9 +118,14 @@ def edited_text(text: str, line: int, run: Run, configured: str = "") -> tuple[s
         if status != 0:
             keep = changed != text
             kept = f" Its text is in {name}." if keep else ""
-            return None, f"{words[0]} ended with status {status}: the request stays as it was.{kept}"
+            return None, f"{ended(words[0], status)}: the request stays as it was.{kept}"
         return changed.removesuffix("\n") if not text.endswith("\n") else changed, ""
-    except (OSError, UnicodeDecodeError, subprocess.SubprocessError) as error:
+    except HungUpError:
+        keep = True
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            return path.read_bytes().decode("utf-8", "surrogatepass").removesuffix("\n"), ""
+        return None, ""
+    except (OSError, UnicodeDecodeError) as error:
         return None, f"{words[0]} could not be used: {error}. The request stays as it was."
     finally:
         if not keep:

@@ -6,8 +6,9 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import assert_never, get_args
 
-from llmdebug.tui.commands import BY_NAME, COMMANDS, Command, Context
+from llmdebug.tui.commands import BY_NAME, COMMANDS, Command, Context, Pane, Place
 
 _SHOWN = {
     "left_square_bracket": "[",
@@ -57,17 +58,7 @@ _NAMED = frozenset(_SHOWN) | frozenset({"backspace", "delete", "insert"}) | {f"f
 
 _COMMAND = re.compile("{(" + "|".join(BY_NAME) + ")}")
 
-_LAYERS: dict[Context, tuple[Context, ...]] = {
-    "requests": ("requests", "panes", "viewer", "anywhere"),
-    "request": ("request", "panes", "viewer", "anywhere"),
-    "response": ("response", "panes", "viewer", "anywhere"),
-    "diagnosis": ("diagnosis", "panes", "viewer", "anywhere"),
-    "viewer": ("viewer", "anywhere"),
-    "editor": ("editor", "anywhere"),
-    "copy": ("copy",),
-    "search": ("search",),
-}
-"""Which contexts a key is looked for in, in this order; `search` goes before the pane's own while it lasts."""
+PLACES: tuple[Place, ...] = (*get_args(Pane), "viewer", "editor", "copy")
 
 
 class KeymapError(ValueError):
@@ -104,7 +95,7 @@ class Keymap:
 
     def _overlaps(self, bound: Mapping[str, object]) -> None:
         """A user's key for every pane that a single pane's own key hides, and the reverse."""
-        for layers in _LAYERS.values():
+        for layers in map(_layers, PLACES):
             for high, low in ((a, b) for n, a in enumerate(layers) for b in layers[n + 1 :]):
                 shared = self._by_context.get(high, {}).keys() & self._by_context.get(low, {}).keys()
                 for key in sorted(shared):
@@ -113,27 +104,29 @@ class Keymap:
                     if (one.name in bound or other.name in bound) and told not in self.problems:
                         self.problems.append(told)
 
-    def command(self, key: str, context: Context, *, searching: bool = False) -> Command | None:
+    def command(self, key: str, place: Place, *, searching: bool = False) -> Command | None:
         """The command of a key, or None."""
-        layers = (*(("search",) if searching else ()), *_LAYERS[context])
-        for layer in layers:
+        for layer in _reached(place, searching):
             found = self._by_context.get(layer, {}).get(key)
             if found is not None:
                 return found
         return None
 
-    def in_context(self, context: Context, *, searching: bool = False) -> list[Command]:
+    def in_context(self, place: Place, *, searching: bool = False) -> list[Command]:
         """The commands that can be reached, the nearest context first; one for each key."""
-        layers = (*(("search",) if searching else ()), *_LAYERS[context])
         seen: set[str] = set()
         found = []
-        for layer in layers:
+        for layer in _reached(place, searching):
             for command in (c for c in COMMANDS if c.context == layer):
                 mine = [k for k in self.keys[command.name] if k not in seen]
                 if mine:
                     found.append(command)
             seen |= self._by_context.get(layer, {}).keys()
         return found
+
+    def is_key_of(self, key: str, *names: str) -> str:
+        """Which of the named commands has this key, wherever it belongs; empty for none."""
+        return next((name for name in names if key in self.keys[name]), "")
 
     def shown(self, command: Command) -> str:
         """A command's first key, as the footer writes it."""
@@ -179,6 +172,24 @@ def parse_key(written: str) -> str:
     if len(parts) > 1 and all(part in ("ctrl", "shift", "alt") for part in parts[:-1]) and parts[-1]:
         return "+".join([*parts[:-1], _TYPED.get(parts[-1], parts[-1])])
     raise KeymapError(f"keys: {written!r} is no key; write one as 'x', 'Ctrl-x', 'F5', 'Enter' or '?'.")
+
+
+def _reached(place: Place, searching: bool) -> tuple[Context, ...]:
+    """While a search lasts its keys go before the pane's own."""
+    return ("search", *_layers(place)) if searching else _layers(place)
+
+
+def _layers(place: Place) -> tuple[Context, ...]:
+    """The contexts in which a key is looked for, in this order."""
+    match place:
+        case "requests" | "request" | "response" | "diagnosis":
+            return (place, "panes", "viewer", "anywhere")
+        case "viewer" | "editor":
+            return (place, "anywhere")
+        case "copy":
+            return (place,)
+        case _:
+            assert_never(place)
 
 
 def _known(name: str) -> str:

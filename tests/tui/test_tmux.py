@@ -87,6 +87,50 @@ def test_a_hang_up_in_the_middle_of_an_edit_keeps_it(own_state: Path) -> None:
         tmux.shows("half an edit")
 
 
+def editor_of(folder: Path, script: str) -> Path:
+    """An editor that is a shell script."""
+    editor = folder / "editor"
+    editor.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    editor.chmod(0o755)
+    return editor
+
+
+def test_ctrl_c_in_an_editor_ends_the_editor_alone(own_state: Path, tmp_path: Path) -> None:
+    editor = editor_of(tmp_path, "echo editing; exec sleep 1000")
+    with Tmux(f"bash --norc -ic '{LLMDEBUG} demo; echo left $?; sleep 600'", EDITOR=str(editor)) as tmux:
+        tmux.shows("source nanoserve")
+        tmux.keys("s")
+        tmux.shows("declares CompletionRequest.prompt")
+        for key, name in (("C-c", "SIGINT"), ("C-\\", "SIGQUIT")):
+            tmux.keys("o")
+            tmux.shows("editing")
+            tmux.keys(key)
+            tmux.shows(f"editor was ended by {name}.")
+            tmux.shows("declares CompletionRequest.prompt")
+        tmux.keys("q")
+        tmux.shows("left 0")
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_an_end_during_an_outside_edit_keeps_its_text(number: int, own_state: Path, tmp_path: Path) -> None:
+    editor = editor_of(
+        tmp_path,
+        'printf \'POST /v1/completions\\n\\n{"prompt": "half an edit"}\' > "$1"; echo editing; exec sleep 1000',
+    )
+    with Tmux(f"{LLMDEBUG} http://127.0.0.1:9", EDITOR=str(editor)) as tmux:
+        tmux.shows("POST /v1/chat/completions")
+        tmux.shows("refused")
+        tmux.keys("E")
+        tmux.shows("editing")
+        child = int(Path(f"/proc/{tmux.pid()}/task/{tmux.pid()}/children").read_text(encoding="utf-8").split()[0])
+        os.kill(child, number)
+        tmux.shows(f"ended {128 + number}")
+    with Tmux(f"{LLMDEBUG} http://127.0.0.1:9") as tmux:
+        tmux.shows("An unsent edit")
+        tmux.keys("U")
+        tmux.shows("half an edit")
+
+
 def test_without_its_terminal_the_app_ends(own_state: Path) -> None:
     with Tmux(f"{LLMDEBUG} demo") as tmux:
         tmux.shows("? more")

@@ -287,6 +287,9 @@ def edit_outside(screen: MainScreen) -> None:
         edited = parse_request(changed, entry.request, screen.base_url)
     except RequestTextError as error:
         screen.tell(f"line {error.line}: {error} The request stays as it was.", "error")
+        unreadable = msgspec.structs.replace(entry.request, body=changed.encode("utf-8", "surrogatepass"))
+        if screen.drafting is not None:
+            screen.drafting.save(unreadable, dict(screen.secrets))
         return
     entry.request = shown_request(screen, edited)
     screen.show_entry()

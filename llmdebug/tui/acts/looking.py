@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from llmdebug.tui.acts import remedies
 from llmdebug.tui.acts.drafting import keep_now
 from llmdebug.tui.editor import NoEditorError, editor_arguments, editor_words
+from llmdebug.tui.foreground import HungUpError, ended, run_in_foreground
 from llmdebug.tui.panes.bars import Question
 from llmdebug.tui.theme import ThemeError
 
@@ -47,19 +47,15 @@ def open_source(screen: MainScreen) -> None:
         here = screen.keymap.told("{view-source} shows the source here.")
         screen.tell(f"{words[0]} could not be started: {error.strerror}. {here}", "error")
         return
+    except HungUpError:
+        return
     if status != 0:
-        screen.tell(f"{words[0]} ended with status {status}.", "warning")
+        screen.tell(f"{ended(words[0], status)}.", "warning")
 
 
 def run_editor(screen: MainScreen, arguments: Sequence[str]) -> int:
-    """Gives the terminal to a program until it ends. Raises OSError where it cannot be started."""
-    from textual.app import SuspendNotSupported
-
-    try:
-        with screen.app.suspend():
-            return subprocess.run(arguments, check=False).returncode
-    except SuspendNotSupported:
-        return subprocess.run(arguments, check=False, stdin=subprocess.DEVNULL, capture_output=True).returncode
+    """Gives the terminal to a program until it ends. Raises OSError where it cannot be started, HungUpError."""
+    return run_in_foreground(cast("DebuggerApp", screen.app), arguments)
 
 
 def view_source(screen: MainScreen) -> None:

@@ -9,12 +9,12 @@ from llmdebug.tui.panes.layout import WIDE
 from llmdebug.tui.screens.main import ORDER, MainScreen
 
 if TYPE_CHECKING:
-    from llmdebug.tui.commands import Context
+    from llmdebug.tui.commands import Pane
 
 SIDEWAYS = 8
 
 
-def _order(screen: MainScreen) -> tuple[Context, ...]:
+def _order(screen: MainScreen) -> tuple[Pane, ...]:
     """The panes Tab goes through: the list only where it is shown beside the others."""
     shows_list = screen.app.size.width >= WIDE and not screen.is_single
     return ORDER if shows_list else ORDER[1:]

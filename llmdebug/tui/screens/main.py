@@ -11,7 +11,7 @@ from textual import events
 from textual.geometry import Region
 from textual.screen import Screen
 
-from llmdebug.tui.commands import Command, Context, unmet
+from llmdebug.tui.commands import Command, Pane, Place, unmet
 from llmdebug.tui.keymap import Keymap
 from llmdebug.tui.opening import Opening
 from llmdebug.tui.panes.bars import BottomBar, Question, TitleBar
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from llmdebug.tui.acts.drafting import Drafting
     from llmdebug.tui.panes.editor import RequestEditor
 
-ORDER: tuple[Context, ...] = ("requests", "request", "response", "diagnosis")
+ORDER: tuple[Pane, ...] = ("requests", "request", "response", "diagnosis")
 """Panes as Tab goes through them."""
 
 
@@ -56,7 +56,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.session: Session | None = None
         self.secrets: dict[str, str] = {}
         """Secrets taken out of what is shown, by name."""
-        self.active: Context = "request"
+        self.active: Pane = "request"
         self.zoomed = False
         self.copying = False
         self.editor: RequestEditor | None = None
@@ -85,7 +85,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.request = RequestPane(theme)
         self.response = ResponsePane(theme)
         self.diagnosis = DiagnosisPane(theme)
-        self.panes: dict[Context, LinePane] = {
+        self.panes: dict[Pane, LinePane] = {
             "requests": self.requests,
             "request": self.request,
             "response": self.response,
@@ -154,7 +154,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Whether the terminal is too small for more than one pane."""
         return is_single(self.app.size)
 
-    def activate(self, name: Context) -> None:
+    def activate(self, name: Pane) -> None:
         """Makes a pane the one that keys act on."""
         if name != self.active:
             self.pane.end_search() if self.pane.needle else None
@@ -216,7 +216,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     # Keys.
 
     @property
-    def context(self) -> Context:
+    def context(self) -> Place:
         """Where keys act now."""
         if self.copying:
             return "copy"

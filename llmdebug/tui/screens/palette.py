@@ -61,12 +61,12 @@ class PaletteScreen(ViewerScreen):
 
     def _chosen(self, _text: str) -> None:
         command = self.found[self.pane.cursor] if self.found else None
-        self.dismiss()
+        self.leave()
         if command is not None:
             self.main.call_after_refresh(self.main.perform, command)
 
     def _left(self) -> None:
-        self.dismiss()
+        self.leave()
 
 
 def commands_for(text: str) -> list[Command]:

@@ -107,15 +107,10 @@ class TokensScreen(ViewerScreen):
         elif event.character == TOKENIZER:
             self._ask_tokenizer()
         elif asked is not None and asked.name == "tokens":
-            self.dismiss()
+            self.leave()
         else:
             return False
         return True
-
-    def on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        self.bottom.paste(event.text)
-        self.bottom.refresh()
 
     def _convert(self) -> None:
         if self._shown is None:
@@ -129,7 +124,7 @@ class TokensScreen(ViewerScreen):
 
         problem = await convert(self.main, shown.report)
         if not problem:
-            self.dismiss()
+            self.leave()
         elif self.is_mounted:
             self.bottom.tell(problem, "warning")
             self.bottom.refresh()

@@ -8,7 +8,7 @@ from textual import events
 from textual.geometry import Region
 from textual.screen import Screen
 
-from llmdebug.tui.commands import Command
+from llmdebug.tui.commands import BY_NAME, Command
 from llmdebug.tui.panes.bars import BottomBar, Question
 from llmdebug.tui.panes.layout import PanesLayout
 from llmdebug.tui.panes.linepane import LinePane
@@ -30,6 +30,10 @@ MOVES: dict[str, str] = {
     "right": "scroll_sideways:8",
     "top": "move_to:0",
 }
+LEAVING = ("quit", "help", "view-source")
+"""Commands whose keys lead back from here."""
+ALIKE = ("redraw", "suspend")
+"""Commands that do here what they do in the main screen."""
 
 
 class ViewerPane(LinePane):
@@ -95,9 +99,16 @@ class ViewerScreen(Screen[None], inherit_bindings=False):
         """Takes a key that means more here; whether it did."""
         return False
 
+    def leave(self) -> None:
+        """Back to the main screen; a key typed ahead may ask for it once more."""
+        if self.is_current:
+            self.dismiss()
+
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
+        if not self.is_current:
+            return
         if self.bottom.question is not None:
             self.bottom.press(event)
             self.bottom.refresh()
@@ -110,9 +121,16 @@ class ViewerScreen(Screen[None], inherit_bindings=False):
             return
         if command is not None and self._moved(command):
             return
-        closing = self.main.keymap.command(event.key, "panes") if event.key != "escape" else None
-        if event.key == "escape" or (closing is not None and closing.name in ("quit", "help", "view-source")):
-            self.dismiss()
+        asked = self.main.keymap.is_key_of(event.key, *LEAVING, *ALIKE)
+        if event.key in ("escape", "ctrl+c") or asked in LEAVING:
+            self.leave()
+        elif asked:
+            self.main.perform(BY_NAME[asked], event.key)
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self.bottom.paste(event.text)
+        self.bottom.refresh()
 
     def _moved(self, command: Command) -> bool:
         if command.name in MOVES:
