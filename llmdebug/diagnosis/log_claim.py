@@ -64,10 +64,14 @@ class _Story:
     placed: tuple[Placed, ...]
     says_so: bool
     on_route: bool
+    elsewhere: bool = False
+    """Whether it went through the handler of another route, and not through this one's."""
+    agrees: int = 0
+    """1 where it ends in a file that a claim lies in already, 2 at the very place."""
 
     @property
-    def rank(self) -> tuple[bool, bool, bool]:
-        return self.says_so, self.on_route, bool(self.placed)
+    def rank(self) -> tuple[bool, bool, int, bool]:
+        return self.says_so, self.on_route, self.agrees, bool(self.placed)
 
 
 def from_log(
@@ -86,7 +90,9 @@ def from_log(
     if not question.answer.refused and not silent:
         return None
     places = LogPlaces(ground.index) if ground is not None else None
-    stories = [_story(chain, places, ground, registered, question) for chain in log.chains[-MAX_CHAINS:]]
+    claimed = known.spots if known is not None else []
+    told = [_story(chain, places, ground, registered, question, claimed) for chain in log.chains[-MAX_CHAINS:]]
+    stories = [story for story in told if story.says_so or not story.elsewhere]
     story = max(reversed(stories), key=lambda each: each.rank, default=None)
     has_claim = known is not None and bool(known.spots) and not silent
     if story is not None and (story.says_so or (not has_claim and (silent or story.on_route or len(stories) == 1))):
@@ -100,6 +106,7 @@ def _story(
     ground: Ground | None,
     registered: Registered | None,
     question: Question,
+    claimed: list[Spot],
 ) -> _Story:
     said = [trace for trace in chain if _says(trace, question.answer.text)]
     trace = said[0] if said else _decisive(chain)
@@ -108,10 +115,12 @@ def _story(
         if placed or not other.frames:
             break
         placed = _placed(other, places)
-    on_route = registered is not None and any(
-        place.file == registered.file and place.symbol == registered.route.handler for place in placed
-    )
-    return _Story(trace, placed, bool(said), on_route)
+    through = {(place.file, place.symbol) for place in placed}
+    on_route = registered is not None and (registered.file, registered.route.handler) in through
+    handlers = {(each.file, each.route.handler) for each in ground.routes.known} if ground is not None else set()
+    end = placed[-1] if placed else None
+    agrees = max((1 + (s.line <= end.line <= s.end_line) for s in claimed if end and s.file == end.file), default=0)
+    return _Story(trace, placed, bool(said), on_route, not on_route and bool(through & handlers), agrees)
 
 
 def _says(trace: Trace, text: str) -> bool:

@@ -35,6 +35,8 @@ class LogLine(msgspec.Struct, frozen=True):
     """What was put before it, times and levels left out: lines of one process share it."""
     level: str = ""
     """Upper case; empty where none is told."""
+    is_headed: bool = False
+    """Whether anything stood before it."""
     path: str = ""
     """The file that logged it, as far as the prefix tells."""
     line: int = 0
@@ -66,6 +68,7 @@ def split_prefix(raw: str) -> LogLine:
         text[at:],
         "".join(part for part in stream if part not in {"[]", "[ ]"}),
         {"WARN": "WARNING"}.get(level, level),
+        at > 0,
         place[1] if place else "",
         int(place[2]) if place else 0,
     )
@@ -77,6 +80,7 @@ def _line_of_pairs(found: re.Match[str]) -> LogLine:
     return LogLine(
         found[4].strip('"') + found[5],
         level={"WARN": "WARNING"}.get(level, level),
+        is_headed=True,
         path=found[2] or "",
         line=int(found[3] or 0),
     )

@@ -95,6 +95,8 @@ class _Open:
         self.chain = before
         self.frames: list[Frame] = []
         self.indent = 0
+        self.is_headed = False
+        """Whether something stands before each of its lines."""
         self.error = ""
         self.message: list[str] = []
         self.has_ended = False
@@ -124,7 +126,7 @@ class _Reader:
         if _START.search(text):
             self._start(line.stream)
         elif (frame := _FRAME.match(text)) is not None:
-            self._frame(line.stream, frame)
+            self._frame(line.stream, frame, line.is_headed)
         elif text.strip() in _LINKS:
             self._end(line.stream)
             self._link[line.stream] = _LINKS[text.strip()]
@@ -137,12 +139,12 @@ class _Reader:
         chain = self._closed.pop(stream, []) if link else []
         self._open[stream] = _Open(link, chain)
 
-    def _frame(self, stream: str, found: re.Match[str]) -> None:
+    def _frame(self, stream: str, found: re.Match[str], is_headed: bool) -> None:
         here = self._open.get(stream)
         if here is None or here.has_ended:
             here = self._adopted(stream)
         if len(here.frames) < MAX_FRAMES:
-            here.indent = len(found[1])
+            here.indent, here.is_headed = len(found[1]), is_headed
             here.frames.append(Frame(found[2], int(found[3]), (found[4] or "").strip()))
 
     def _adopted(self, stream: str) -> _Open:
@@ -163,7 +165,8 @@ class _Reader:
             return False
         indent = len(text) - len(text.lstrip(" "))
         if here.has_ended:
-            if not text.strip() or line.level or len(here.message) >= MAX_MESSAGE_LINES:
+            is_another = line.level or line.is_headed > here.is_headed
+            if not text.strip() or is_another or len(here.message) >= MAX_MESSAGE_LINES:
                 self._end(line.stream)
                 return False
             here.message.append(text)

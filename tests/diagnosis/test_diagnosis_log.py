@@ -190,3 +190,14 @@ def test_an_answer_that_names_what_the_tree_lacks_gets_no_site(tree: Path) -> No
     found = told(tree, {"depth": "x"}, 400, json.dumps({"error": text}), "")
     assert found.sites == ()
     assert any("BrushOrder" in note for note in found.notes)
+
+
+def test_a_trace_through_another_route_is_another_request(tree: Path) -> None:
+    other = traceback(
+        frame(tree, "api.py", "return run(order)", "sweep", shift=5),
+        frame(tree, "engine.py", "colour = TABLE[order.shade]", "run"),
+        error="KeyError: 'mauve'",
+    )
+    assert f"line {line_of(tree, 'api.py', 'async def sweep') + 1}, in sweep" in other
+    assert told(tree, {"shade": "grey"}, 500, "", other).sites == ()
+    assert told(tree, {"shade": "grey"}, 500, "", other, path="/sweep").sites != ()

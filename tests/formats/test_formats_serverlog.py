@@ -102,6 +102,11 @@ def test_a_prefix_before_the_heading_alone() -> None:
     assert [line.text for line in log.lines] == ["Child process failed"]
 
 
+def test_a_line_with_a_time_is_no_more_of_a_message_without() -> None:
+    text = PREFIX_ON_THE_HEADING.replace("'image'\n\n", "'image'\nand why\n")
+    assert last(text).text == "'image'\nand why"
+
+
 def test_exception_groups() -> None:
     assert [t.error for (t,) in read_log(GROUP).chains] == ["ExceptionGroup", "TypeError"]
     assert last(GROUP).frames[0].line == 7
