@@ -125,6 +125,7 @@ class Session:
         """What the server lists as its models; None where it was not asked."""
         self._given: tuple[str | Path, ...] = ()
         """Sources that are still to be fetched or found: link_given() does that."""
+        self._linking = asyncio.Lock()
         if any(needs_fetching(source) and at_hand(source) is None for source in sources):
             self._given = tuple(sources)
         elif sources:
@@ -135,6 +136,11 @@ class Session:
     @property
     def trees(self) -> LinkedTrees:
         return self._trees
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Names of the sources that are still to be fetched or found."""
+        return tuple(map(str, self._given))
 
     @property
     def records(self) -> bool:
@@ -176,8 +182,9 @@ class Session:
 
         Raises TreeError.
         """
-        if self._given:
-            await self.link_all(self._given, progress=progress)
+        async with self._linking:
+            if self._given:
+                await self.link_all(self._given, progress=progress)
 
     def _link_remembered(self, base_url: str) -> None:
         found = sources.remembered(base_url)

@@ -65,6 +65,11 @@ class LinkedTrees:
             diagnosis = diagnose(exchange, self._opened(progress, cancelled), told, models=models, doubted=doubted)
             return diagnosis if live is None else self._held_against(live, exchange, diagnosis)
 
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """What of the trees as a whole is not what runs, as far as that was looked at."""
+        return self._drift[1] if self._drift is not None else ()
+
     def _held_against(self, live: Live, exchange: Exchange, diagnosis: Diagnosis) -> Diagnosis:
         """The diagnosis with what of the trees is not what runs."""
         if self._drift is None or self._drift[0] is not live:

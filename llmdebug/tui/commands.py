@@ -136,7 +136,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("duplicate", "d", "duplicate", "work on a copy of the request", needs=("request",)),
     _command("take-draft", "U", "unsent edit", "take up the unsent edit that was kept from the last time"),
     _command("edit-outside", "E", "editor", "edit the request in your own editor", needs=("request",)),
-    _command("link-source", "L", "link source", "link the folder that holds the server's source"),
+    _command("link-source", "L", "link source", "link the server's source: a folder, pypi:…, git:… or auto"),
     _command("theme", "T", "theme", "switch to the next theme"),
     _command("palette", "colon ctrl+p", "commands", "find a command by its name"),
     _command("help", "question_mark", "more", "show the keys that work here", footer=9),

@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial
 from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, Remedy, RemedyRequest, Site, TrailStep
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
+from llmdebug.linking.linked import Linked
 from llmdebug.linking.server import Server
 from llmdebug.source.tree import Tree
 from llmdebug.tui.app import DebuggerApp
@@ -83,6 +84,9 @@ class Trees:
     def __init__(self, *trees: Tree) -> None:
         self.trees = trees
 
+    links: tuple[Linked, ...] = ()
+    drift: tuple[str, ...] = ()
+
     def save(self) -> None:
         """Nothing is kept."""
 
@@ -118,6 +122,11 @@ class FakeSession:
         timing = Timing(started_at=0.0, connect=0.001, first_byte=0.01, end=0.012)
         return SentExchange(id="1", exchange=Exchange(request=request, response=given, timing=timing))
 
+    pending: tuple[str, ...] = ()
+
+    async def link_given(self, *, progress: Any = None) -> None:
+        """Nothing is to be fetched."""
+
     async def probe(self) -> Server:
         return Server()
 
@@ -148,7 +157,7 @@ class FakeSession:
         following = await self.diagnose(sent[-1])
         return Trial(verdict="refuted", sent=tuple(sent), finding=finding, next=following)
 
-    def link(self, paths: Sequence[str]) -> None:
+    async def link_all(self, paths: Sequence[str], *, progress: Any = None) -> None:
         from llmdebug.source.tree import open_tree
 
         self.trees = Trees(*(open_tree(path) for path in paths))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
@@ -11,7 +10,6 @@ from llmdebug.tui.acts import remedies
 from llmdebug.tui.acts.drafting import keep_now
 from llmdebug.tui.editor import NoEditorError, editor_arguments, editor_words
 from llmdebug.tui.foreground import HungUpError, ended, run_in_foreground
-from llmdebug.tui.panes.bars import Question
 from llmdebug.tui.theme import ThemeError
 
 if TYPE_CHECKING:
@@ -85,38 +83,6 @@ def view_here(screen: MainScreen) -> None:
         remedies.apply(screen, target.index)
     elif screen.diagnosis.site is not None:
         view_source(screen)
-
-
-def link_source(screen: MainScreen) -> None:
-    """Asks for a folder and links it."""
-
-    def chosen(path: str) -> None:
-        if path.strip():
-            screen.start(_link(screen, os.path.expanduser(path.strip())))
-
-    trees = screen.session.trees.trees if screen.session is not None else ()
-    screen.ask(Question("folder of the server's source", str(trees[0].root) if trees else "", chosen))
-
-
-async def _link(screen: MainScreen, path: str) -> None:
-    from llmdebug.debugger.session import SentExchange
-    from llmdebug.source.tree import TreeError
-    from llmdebug.tui.acts.sending import diagnose
-
-    session, entry = screen.session, screen.entry
-    if session is None:
-        screen.tell("The debugger is still being loaded: try again in a moment.", "warning")
-        return
-    try:
-        await asyncio.to_thread(session.link, [path])
-    except TreeError as error:
-        screen.tell(str(error), "error")
-        return
-    screen.tell(f"Linked {path}.", "ok")
-    screen.show_entry()
-    if entry is not None and entry.finding is not None and not entry.diagnosing:
-        sent = SentExchange(id=entry.finding.id, exchange=entry.finding.exchange)
-        await diagnose(screen, session, entry, sent)
 
 
 def trail(screen: MainScreen) -> None:

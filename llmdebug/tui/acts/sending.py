@@ -253,6 +253,7 @@ def _show_diagnosis(screen: MainScreen, entry: Entry) -> None:
     if here is not None and here in _fan_out(entry):
         screen.request.rebuild()
         screen.diagnosis.show(here, linked=screen.linked)
+    screen.title_bar.update()
     screen.bottom.update()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from llmdebug.tui.acts.drafting import Drafting, offer
+from llmdebug.tui.acts.linking import learn
 from llmdebug.tui.acts.remedies import shown_request
 from llmdebug.tui.opening import MODEL
 
@@ -33,6 +34,8 @@ async def _start(screen: MainScreen) -> None:
         screen.tell(screen.broken, "error")
     finally:
         screen.ready.set()
+    if screen.session is not None and screen.opening.demo is None:
+        screen.start(learn(screen, screen.session))
     offering = screen.session is not None and screen.opening.file is None and not screen.opening.demo
     if offering and screen.session is not None and screen.base_url:
         await _ask_server(screen, screen.session, screen.base_url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llmdebug.tui.acts import copying, drafting, editing, looking, moving, remedies, sending, tokens
+from llmdebug.tui.acts import copying, drafting, editing, linking, looking, moving, remedies, sending, tokens
 from llmdebug.tui.commands import Command
 from llmdebug.tui.screens.main import MainScreen
 
@@ -28,7 +28,7 @@ ACTS: dict[str, Act] = {
     "open-source": looking.open_source,
     "view-source": looking.view_source,
     "view-here": looking.view_here,
-    "link-source": looking.link_source,
+    "link-source": linking.link_source,
     "trail": looking.trail,
     "theme": looking.theme,
     "palette": looking.palette,

@@ -54,6 +54,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.worksheet = worksheet
         self.base_url = opening.base_url
         self.session: Session | None = None
+        self.server = ""
+        """The server's family and version; empty until it has told them."""
+        self.linking = ""
+        """How far the linking of a source is that has to be fetched or found."""
         self.secrets: dict[str, str] = {}
         """Secrets taken out of what is shown, by name."""
         self.active: Pane = "request"

@@ -22,6 +22,10 @@ def title(screen: MainScreen) -> tuple[Row, Row]:
         trees = screen.session.trees.trees if screen.session is not None else ()
         names = ", ".join([tree.name for tree in trees] or [Path(source).name for source in screen.opening.sources])
         left.append(Span("  source " + shorten_middle(clean(names), 30)))
+        if trees and screen.session is not None and screen.session.trees.drift:
+            left.append(Span(" is not what runs", "warning"))
+    elif screen.linking:
+        left.append(Span("  " + shorten_middle(clean(screen.linking), 40)))
     else:
         left.append(Span("  no source linked"))
     count = len(screen.worksheet.entries)
@@ -33,7 +37,8 @@ def _server(screen: MainScreen) -> str:
     if screen.opening.demo:
         failed = screen.ready.is_set() and screen.session is None
         return "demo server did not start" if failed else f"demo server at {screen.base_url}"
-    return screen.base_url or "no server"
+    told = f"  {screen.server}" if screen.server else ""
+    return f"{screen.base_url}{told}" if screen.base_url else "no server"
 
 
 def met(screen: MainScreen) -> set[Need]:
