@@ -38,6 +38,7 @@ def lowered(finding: Finding, doubts: Doubts, text: str) -> Finding:
     if finding.kind not in doubts.kinds:
         return finding
     refuted = finding.kind
+    finding.refuted.append(refuted)
     if refuted not in SAID_BY_LIBRARY:
         finding.kind = next((kind for kind in _kinds_of(text) if kind not in doubts.kinds), refuted)
     finding.confidence *= LOWERED

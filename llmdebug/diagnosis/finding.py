@@ -30,6 +30,8 @@ class Finding:
     related: list[Spot] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    refuted: list[Kind] = field(default_factory=list)
+    """Kinds that an experiment spoke against."""
     confidence: float = 0.0
     """How sure the finding is that this tree refused, 0..1; decides between several trees."""
 

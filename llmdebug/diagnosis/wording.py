@@ -56,6 +56,9 @@ def trail(question: Question, finding: Finding) -> tuple[TrailStep, ...]:
     steps = [_symptom(question)]
     for field in finding.fields[:MAX_HYPOTHESES]:
         steps += _blaming(question, field)
+    for kind in finding.refuted:
+        steps.append(TrailStep(step="hypothesis", text=f"the refusal is of the kind {kind.replace('_', ' ')}"))
+        steps.append(TrailStep(step="against", text="a remedy for that kind was refused with the same words"))
     for pointer in finding.ignored[:MAX_HYPOTHESES]:
         steps += _suspecting(pointer, finding)
     for spot in finding.spots[:2]:

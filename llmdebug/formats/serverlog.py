@@ -8,6 +8,7 @@ time is linear in the text.
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Literal
 
 import msgspec
@@ -19,11 +20,17 @@ MAX_BYTES = 4_000_000
 """Only the end of a longer log is read: what happened last stands there."""
 MAX_LINE = 4_000
 MAX_TRACES = 400
+MAX_LINES = 800
 MAX_FRAMES = 400
 MAX_MESSAGE_LINES = 30
 
 _START = re.compile(r"Traceback \(most recent call last\):\s*$")
 _FRAME = re.compile(r'( *)File "([^"]{1,1000})", line (\d{1,8})(?:, in (.{1,300}))?\s*$')
+_TELLING = re.compile(
+    r"Traceback \(most recent call last\):|goroutine \d+ \[|panicked at "
+    r"|\.(?:cpp|cc|cxx|cu|c|hpp|cuh|h):\d+: "
+)
+"""What every trace has somewhere: cheap to look for in a log that grows."""
 _MARKS = re.compile(r"[\s~^]*$")
 _GROUP = re.compile(r" *(?:\| ?|\+[-+]*(?: ?\d+ ?-+)? ?)")
 _ERROR = re.compile(r"([A-Za-z_][\w.]{0,200}?)(?:: ?(.*))?$")
@@ -84,7 +91,7 @@ def read_log(data: bytes | str) -> ServerLog:
 def looks_like_log(text: str) -> bool:
     """Whether a text holds a trace: of Python, Go or Rust."""
     head = text[:MAX_BYTES]
-    return "Traceback (most recent call last):" in head or bool(read_log(head).chains)
+    return _TELLING.search(head) is not None and bool(read_log(head).chains)
 
 
 class _Open:
@@ -111,7 +118,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.chains: list[list[Trace]] = []
-        self.lines: list[LogLine] = []
+        self.lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._open: dict[str, _Open] = {}
         self._closed: dict[str, list[Trace]] = {}
         """By stream, the chain whose last trace was closed there."""
@@ -197,7 +204,6 @@ class _Reader:
             return
         if line.text.strip():
             self.lines.append(line)
-            del self.lines[: -MAX_TRACES * 2]
 
     def finish(self) -> ServerLog:
         for stream in list(self._open):

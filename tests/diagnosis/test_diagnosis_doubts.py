@@ -15,6 +15,7 @@ def test_a_refuted_kind_gives_way_to_another_that_the_words_admit() -> None:
     found = lowered(finding(), Doubts(kinds=frozenset({"unsupported"})), TEXT)
     assert (found.kind, found.confidence, found.fields[0].confidence) == ("out_of_range", 0.45, 0.4)
     assert "refuted unsupported" in found.notes[0]
+    assert found.refuted == ["unsupported"]
     spent = lowered(finding(), Doubts(kinds=frozenset({"unsupported", "out_of_range"})), TEXT)
     assert spent.kind == "unsupported"
 
