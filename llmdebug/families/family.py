@@ -46,7 +46,7 @@ class SourceOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tag: str = "v{version}"
     """The tag of a version."""
     commit: str = ""
-    """A pattern whose first group is the whole name of the commit, in versions that are no release."""
+    """A pattern whose first group is the name of the commit, in versions that are no release."""
     inside: str = ""
     """The folder inside the repository that serves as the tree."""
     package: str = ""

@@ -42,6 +42,7 @@ _ENVIRONMENT = {
 }
 _PLAIN_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 """Without the remote that the large files could be fetched from when the tree is listed: they are missing, no more."""
+_SHORT = re.compile(r"[0-9a-f]{7,39}")
 _PERCENT = re.compile(rb"(\d+)% \((\d+)/(\d+)\)")
 
 
@@ -91,11 +92,31 @@ class _Git:
                 raise SourceError(f"{self.what} cannot be fetched: {_last_words(_tail(said))}.")
 
     def fetch(self, url: str, ref: str, on_progress: Callable[[int, int], None]) -> None:
-        """The commit of a tag, branch or whole commit name, without its history and its large files."""
-        limit = f"--filter=blob:limit={MAX_FILE_BYTES}"
-        words = ("fetch", "--progress", "--depth=1", "--no-tags", "--no-recurse-submodules", limit, "--", url, ref)
-        self.run("-C", str(self.folder), *words, on_progress=on_progress)
+        """The commit of a tag, branch or commit name, without its history and its large files."""
+        try:
+            self._fetch(("--depth=1", f"--filter=blob:limit={MAX_FILE_BYTES}"), url, ref, on_progress)
+        except SourceError:
+            if not _SHORT.fullmatch(ref):
+                raise
+            whole = self._whole_name(url, ref, on_progress)
+            self._fetch(("--depth=1", f"--filter=blob:limit={MAX_FILE_BYTES}"), url, whole, on_progress)
         (self.folder / "config").write_text(_PLAIN_CONFIG)
+
+    def _fetch(self, how: Sequence[str], url: str, ref: str, on_progress: Callable[[int, int], None]) -> None:
+        words = ("fetch", "--progress", "--no-tags", "--no-recurse-submodules", *how, "--", url, ref)
+        self.run("-C", str(self.folder), *words, on_progress=on_progress)
+
+    def _whole_name(self, url: str, short: str, on_progress: Callable[[int, int], None]) -> str:
+        """Of a commit of the main branch whose name is shortened, as versions of development builds state it.
+
+        Servers of repositories know whole names only: the history is fetched, without its files.
+        """
+        self._fetch(("--filter=tree:0",), url, "HEAD", on_progress)
+        listed = self.answer("rev-list", "FETCH_HEAD").decode().split()
+        found = [name for name in listed if name.startswith(short)]
+        if len(found) != 1:
+            raise SourceError(f"{self.what} cannot be fetched: its main branch has no such commit, or several.")
+        return found[0]
 
     def answer(self, *words: str) -> bytes:
         """What git prints. Raises SourceError."""

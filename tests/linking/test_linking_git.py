@@ -75,6 +75,9 @@ def test_branches_and_whole_commit_names_are_fetched(repository: Path) -> None:
     fetch_commit(spec_of(repository, branch))
     assert (shelf.tree_of(spec_of(repository, branch)) / "pkg/app.py").read_text() == "version = 2\n"
     assert fetch_commit(spec_of(repository, commit)).version == commit
+    assert fetch_commit(spec_of(repository, commit[:9])).version == commit
+    with pytest.raises(SourceError, match="no such commit"):
+        fetch_commit(spec_of(repository, "0123456"))
 
 
 @pytest.mark.parametrize(("folder", "ref"), [("work", "v9"), ("nowhere", "v1")])

@@ -371,6 +371,9 @@ async def test_auto_takes_the_stated_version_where_the_process_tells_nothing(
         server.answers["/server_info"] = {"version": "0.5.9", "tokenizer_path": "t"}
         with pytest.raises(TreeError, match=r"sglang has no version 0\.5\.9 .*git"):
             await linked_automatically(server.url)
+        server.answers["/server_info"] = {"version": "0.5.9.dev3+gabcdef12", "tokenizer_path": "t"}
+        with pytest.raises(TreeError, match="sglang@abcdef12 cannot be fetched: install git"):
+            await linked_automatically(server.url)
         server.answers["/server_info"] = {"version": "1; rm -rf /", "tokenizer_path": "t"}
         with pytest.raises(TreeError, match="nothing is known of where its source"):
             await linked_automatically(server.url)
