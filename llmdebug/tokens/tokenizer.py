@@ -8,6 +8,8 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from llmdebug.tokens import pieces
 from llmdebug.tokens.place import CONFIG_NAME, FILE_NAME, Place, find_tokenizer
@@ -28,6 +30,8 @@ from llmdebug.tokens.values import (
 
 MAX_LIMIT = 10**9
 """Context lengths beyond are a way to write "none"."""
+HUB_S = 10.0
+"""Longest the hub may take to answer at all."""
 MAX_CONFIG = 5_000_000
 MAX_REASON = 400
 LIMIT_KEYS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
@@ -63,7 +67,22 @@ def _of_hub(transformers: Any, hub_id: str, hub: bool, progress: Callable[[str],
         if not hub:
             raise TokenizerError(f"{hub_id}: it is no local folder, and not in the local cache of the hub.") from None
     progress(f"fetching {hub_id} from the hub")
+    _check_hub(hub_id)
     return _from_pretrained(transformers, hub_id, local=False)
+
+
+def _check_hub(hub_id: str) -> None:
+    """Raises TokenizerError where the hub cannot be reached: its own client tries again for most of a minute."""
+    endpoint = str(import_module("huggingface_hub.constants").ENDPOINT)
+    try:
+        urlopen(endpoint, timeout=HUB_S).close()
+    except HTTPError:
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise TokenizerError(
+            f"{hub_id}: it is not in the local cache, and the hub {endpoint} cannot be reached: {reason}."
+        ) from error
 
 
 def _from_pretrained(transformers: Any, name: str, *, local: bool) -> Any:

@@ -106,5 +106,5 @@ async def test_a_hub_id_is_read_from_the_local_cache(
 async def test_a_hub_that_cannot_be_reached_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(TokenizerError, match="not in the local cache, and the hub did not give it"):
+    with pytest.raises(TokenizerError, match=r"not in the local cache, and the hub .* cannot be reached"):
         await LocalTokenizer.load("small/nothing", hub=True)
