@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from llmdebug.cli.ink import Ink
 from llmdebug.debugger.visible import visible
 from llmdebug.tokens.report import PromptTokens, TokenReport
-from llmdebug.tokens.values import BROKEN, OUTSIDE, PART, SPECIAL, Cells, Difference, Vocabulary
+from llmdebug.tokens.values import BROKEN, OUTSIDE, PART, SPECIAL, Cells, Vocabulary
 
 SCHEMA = "llmdebug.tokens/1"
 MARKS = {
@@ -18,7 +18,6 @@ MARKS = {
     SPECIAL: "special",
     OUTSIDE: "out of the vocabulary",
 }
-MAX_POSITIONS = 12
 _STYLES = {PART: "yellow", BROKEN: "red", SPECIAL: "cyan", OUTSIDE: "red"}
 
 
@@ -51,51 +50,19 @@ def _prompt(prompt: PromptTokens, report: TokenReport, ink: Ink) -> Iterator[str
     if prompt.reading is None:
         yield ink(visible(f"{place}: no tokens: {prompt.problem.removeprefix(place + ': ')}"), "red")
         return
-    yield ink(f"{place}: {summary(prompt, report)}", "bold")
+    yield ink(f"{place}: {report.counted(prompt)}", "bold")
     cells = prompt.reading.cells
     if prompt.outside:
-        yield ink(outside_line(cells, prompt.outside), "red")
+        yield ink(f"Out of the vocabulary: {prompt.outside_told}.", "red")
     if prompt.reading.difference is not None:
-        yield ink(visible(difference_line("There and back again", prompt.reading.difference)), "yellow")
+        yield ink(visible(f"Converted there and back, {prompt.reading.difference.told}."), "yellow")
     if prompt.server is not None:
-        yield ink(visible(difference_line("The server's tokenizer", prompt.server)), "red")
+        yield ink(visible(f"From the server's own tokens, {prompt.server.told}."), "red")
     for note in prompt.notes:
         yield ink.paragraph(f"note: {visible(note)}")
     if prompt.prompt.form == "ids":
         yield ink(f"text: {quoted_text(prompt.reading.text)}", "bold")
     yield from _cells(cells, ink)
-
-
-def summary(prompt: PromptTokens, report: TokenReport) -> str:
-    """Count and share of the context, with what is to be written."""
-    count = prompt.count or 0
-    told = f"{count:,} token{'' if count == 1 else 's'}"
-    if report.limit is None:
-        return told
-    told += f", {count / report.limit:.1%} of the context of {report.limit:,} ({report.limit_from})"
-    if report.budget is not None:
-        total = count + report.budget.tokens
-        over = total - report.limit
-        told += f"; with {report.budget.pointer} {total:,}: " + (f"{over:,} too many" if over > 0 else "fits")
-    elif count >= report.limit:
-        told += f"; {count - report.limit + 1:,} too many to write one token"
-    return told
-
-
-def outside_line(cells: Cells, places: tuple[int, ...]) -> str:
-    """Which ids have no token, and where they stand."""
-    shown = ", ".join(f"{cells.ids[place]} at position {place}" for place in places[:MAX_POSITIONS])
-    more = f" and {len(places) - MAX_POSITIONS:,} more" if len(places) > MAX_POSITIONS else ""
-    return f"Out of the vocabulary: {shown}{more}."
-
-
-def difference_line(what: str, difference: Difference) -> str:
-    """Where two things that should be the same part ways."""
-    before = repr(difference.before) if difference.unit == "character" else difference.before
-    after = repr(difference.after) if difference.unit == "character" else difference.after
-    return (
-        f"{what}: {difference.unit} {difference.position} differs: {before or 'the end'} became {after or 'nothing'}."
-    )
 
 
 def _cells(cells: Cells, ink: Ink) -> Iterator[str]:

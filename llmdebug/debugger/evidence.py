@@ -16,13 +16,12 @@ from llmdebug.diagnosis.verdict import Diagnosis, Kind, Remedy
 from llmdebug.http.exchange import Request
 from llmdebug.index.build import Index
 from llmdebug.tokens.prompts import Prompt, prompts_of
-from llmdebug.tokens.report import TokenReport
+from llmdebug.tokens.report import PromptTokens, TokenReport
 from llmdebug.tokens.values import TokenizerError
 
 Progress = Callable[[str], None]
 
 MAX_BODY = 20_000_000
-MAX_POSITIONS = 4
 OF_A_CHAT: frozenset[Kind] = frozenset({"context_length", "bad_value", "unsupported", "upstream", "other", "conflict"})
 """Kinds of a refusal that a chat template can be the reason of."""
 
@@ -72,11 +71,11 @@ async def warning_of(tokens: Tokenizing, request: Request, *, progress: Progress
     except TokenizerError as error:
         return f"The ids of the request were not checked: {error}" if tokens.name else ""
     for prompt, reading in readings:
-        places = reading.cells.outside()
-        if places:
-            shown = ", ".join(f"{prompt.ids[place]} at position {place}" for place in places[:MAX_POSITIONS])
-            more = f" and {len(places) - MAX_POSITIONS:,} more" if len(places) > MAX_POSITIONS else ""
-            told = f"{prompt.pointer} holds ids out of the vocabulary of {local.vocabulary.size:,}: {shown}{more}."
+        read = PromptTokens(prompt=prompt, reading=reading)
+        if read.outside:
+            told = (
+                f"{prompt.pointer} holds ids out of the vocabulary of {local.vocabulary.size:,}: {read.outside_told}."
+            )
             return f"{told} Some servers die of such ids."
     return ""
 

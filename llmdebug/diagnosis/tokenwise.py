@@ -77,7 +77,9 @@ def _of_prompt(prompt: PromptTokens, report: TokenReport) -> list[TrailStep]:
     return [
         TrailStep(step="hypothesis", text=f"the ids of {place} are bad"),
         _looked_up(prompt, report),
-        *([_outside(prompt, report)] if prompt.outside else [_all_inside(prompt)]),
+        TrailStep(step="for", text=f"out of the vocabulary: {prompt.outside_told}")
+        if prompt.outside
+        else _all_inside(prompt),
     ]
 
 
@@ -90,14 +92,6 @@ def _looked_up(prompt: PromptTokens, report: TokenReport) -> TrailStep:
 def _all_inside(prompt: PromptTokens) -> TrailStep:
     text = shortened(prompt.reading.text if prompt.reading else "", 80)
     return TrailStep(step="against", text=f'the ids are valid, they stand for "{text}": "bad ids" is out')
-
-
-def _outside(prompt: PromptTokens, report: TokenReport) -> TrailStep:
-    cells = prompt.reading.cells if prompt.reading else None
-    places = prompt.outside
-    shown = ", ".join(f"{cells.ids[at]} at position {at}" for at in places[:MAX_POSITIONS]) if cells else ""
-    more = f" and {len(places) - MAX_POSITIONS:,} more" if len(places) > MAX_POSITIONS else ""
-    return TrailStep(step="for", text=f"out of the vocabulary: {shown}{more}")
 
 
 def arithmetic(report: TokenReport) -> str:

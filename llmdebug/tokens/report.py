@@ -7,6 +7,9 @@ import msgspec
 from llmdebug.tokens.prompts import Budget, Prompt
 from llmdebug.tokens.values import Difference, Reading, TemplateFault, Vocabulary
 
+MAX_POSITIONS = 8
+"""Ids out of the vocabulary that are named."""
+
 
 class PromptTokens(msgspec.Struct, frozen=True, kw_only=True):
     """One prompt of a request and what is known of its tokens; without `reading`, why there is none."""
@@ -28,6 +31,13 @@ class PromptTokens(msgspec.Struct, frozen=True, kw_only=True):
     def outside(self) -> tuple[int, ...]:
         """Positions of ids out of the vocabulary."""
         return self.reading.cells.outside() if self.reading is not None else ()
+
+    @property
+    def outside_told(self) -> str:
+        """These ids with their positions, as a part of a sentence; few of many."""
+        ids, places = self.reading.cells.ids if self.reading is not None else (), self.outside
+        shown = ", ".join(f"{ids[place]} at position {place}" for place in places[:MAX_POSITIONS])
+        return shown + (f" and {len(places) - MAX_POSITIONS:,} more" if len(places) > MAX_POSITIONS else "")
 
 
 class TokenReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,3 +68,17 @@ class TokenReport(msgspec.Struct, frozen=True, kw_only=True):
         if longest is None or longest.count is None or self.limit is None:
             return None
         return longest.count + (self.budget.tokens if self.budget else 1) - self.limit
+
+    def counted(self, prompt: PromptTokens) -> str:
+        """The count of a prompt's tokens and its share of the context, with what is to be written."""
+        count = prompt.count or 0
+        told = f"{count:,} token{'' if count == 1 else 's'}"
+        if self.limit is None:
+            return told
+        source = f" ({self.limit_from})" if self.limit_from else ""
+        told += f", {count / self.limit:.1%} of the context of {self.limit:,}{source}"
+        if self.budget is not None:
+            total = count + self.budget.tokens
+            over = total - self.limit
+            return f"{told}; with {self.budget.pointer} {total:,}: " + (f"{over:,} too many" if over > 0 else "fits")
+        return told if count < self.limit else f"{told}; {count - self.limit + 1:,} too many to write one token"

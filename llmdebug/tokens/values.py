@@ -71,6 +71,14 @@ class Difference(msgspec.Struct, frozen=True):
     after: str
     """What stood there and what stands there now; empty at an end, and where bytes are no text."""
 
+    @property
+    def told(self) -> str:
+        """As a part of a sentence; what differs is quoted as it is."""
+        quote = '"' if self.unit == "character" else ""
+        before = f"{quote}{self.before}{quote}" if self.before else "the end"
+        after = f"{quote}{self.after}{quote}" if self.after else "nothing"
+        return f"{self.unit} {self.position} differs: {before} became {after}"
+
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """A text, its tokens, and what comes back when it is converted once more."""

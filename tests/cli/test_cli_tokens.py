@@ -114,7 +114,7 @@ def test_the_report_tells_all_there_is_to_tell() -> None:
     assert report_text(report, sys.__stdout__ or sys.stdout).splitlines() == [
         "/prompt: 3 tokens, 25.0% of the context of 12 (the server says so); with /max_tokens 13: 1 too many",
         "Out of the vocabulary: 99 at position 2.",
-        "There and back again: character 0 differs: 'A' became 'a'.",
+        'Converted there and back, character 0 differs: "A" became "a".',
         "note: ␛[31mred",
         '0   1  " a\\n"',
         '1   2  "\\xc3"  (broken UTF-8)',

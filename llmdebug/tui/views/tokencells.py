@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from llmdebug.tokens.report import PromptTokens, TokenReport
-from llmdebug.tokens.values import BROKEN, OUTSIDE, PART, SPECIAL, TEXT, Cells, Difference
+from llmdebug.tokens.values import BROKEN, OUTSIDE, PART, SPECIAL, TEXT, Cells
 from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, pattern_of, plain, wrapped
 from llmdebug.tui.views.safetext import clean, shorten, width
 
@@ -20,7 +20,6 @@ TURNS = ("string", "key")
 KINDS = {TEXT: "", PART: "part of a character", BROKEN: "broken UTF-8", SPECIAL: "special", OUTSIDE: "no token"}
 LONGEST = 200
 """Cells of one token; longer ones are cut."""
-MAX_POSITIONS = 8
 
 
 class ShownCells:
@@ -174,35 +173,12 @@ def _told(prompt: PromptTokens, report: TokenReport) -> Iterator[Row]:
     elif prompt.reading is None:
         yield (Span(f"{place}: no tokens: {clean(prompt.problem)}", "error"),)
     else:
-        yield (Span(f"{place}: ", "strong"), *_counted(prompt, report))
+        yield (Span(f"{place}: ", "strong"), Span(clean(report.counted(prompt))))
         if prompt.outside:
-            yield (Span(_outside(prompt), "error"),)
+            yield (Span(f"Out of the vocabulary: {prompt.outside_told}.", "error"),)
         if prompt.reading.difference is not None:
-            yield (Span(f"Converted there and back, {_difference(prompt.reading.difference)}", "warning"),)
+            yield (Span(clean(f"Converted there and back, {prompt.reading.difference.told}."), "warning"),)
+        if prompt.server is not None:
+            yield (Span(clean(f"From the server's own tokens, {prompt.server.told}."), "error"),)
     for note in prompt.notes:
         yield (Span(clean(note), "dim"),)
-
-
-def _counted(prompt: PromptTokens, report: TokenReport) -> Row:
-    count = prompt.count or 0
-    told = f"{count:,} token{'' if count == 1 else 's'}"
-    if report.limit is None:
-        return (Span(told),)
-    total = count + (report.budget.tokens if report.budget else 1)
-    over = total - report.limit
-    share = f"{told}, {count / report.limit:.1%} of the context of {report.limit:,}"
-    asked = f"; with {report.budget.pointer} {total:,}" if report.budget else ""
-    return (Span(share + clean(asked)), Span(f": {over:,} too many", "error") if over > 0 else Span(""))
-
-
-def _outside(prompt: PromptTokens) -> str:
-    places = prompt.outside
-    ids = prompt.reading.cells.ids if prompt.reading else ()
-    shown = ", ".join(f"{ids[place]} at position {place}" for place in places[:MAX_POSITIONS])
-    more = f" and {len(places) - MAX_POSITIONS:,} more" if len(places) > MAX_POSITIONS else ""
-    return f"Out of the vocabulary: {shown}{more}."
-
-
-def _difference(difference: Difference) -> str:
-    before, after = clean(difference.before) or "the end", clean(difference.after) or "nothing"
-    return f"{difference.unit} {difference.position} differs: {before} became {after}."
