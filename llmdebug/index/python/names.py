@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import re
+from collections import deque
 from dataclasses import dataclass
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function
 
 MAX_HOPS = 10
+MAX_STARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +37,50 @@ def define(index: Index, path: str, name: str, hops: int = 0) -> Definition | No
 
 
 def _define(index: Index, path: str, name: str, hops: int) -> Definition | None:
+    found = _named(index, path, name, hops)
+    head, _, rest = name.partition(".")
+    if found is not None or head in index.imports(path) or hasattr(builtins, head):
+        return found
+    found = _through_stars(index, path, head, hops)
+    return define(index, found.path, name, hops + 1) if found is not None and rest else found
+
+
+def _named(index: Index, path: str, name: str, hops: int) -> Definition | None:
+    """A name that the file itself defines or imports by name."""
     local = index.local(path).get(name)
     if local is not None:
         return Definition(path, local)
-    imports = index.imports(path)
     head, _, rest = name.partition(".")
-    if head in imports:
-        return _imported(index, path, imports[head] + (f".{rest}" if rest else ""), hops)
-    for marker, origin in imports.items():
-        if marker.startswith("*"):
-            found = _imported(index, path, f"{origin.removesuffix('*').rstrip('.')}.{name}", hops)
-            if found:
+    origin = index.imports(path).get(head)
+    return _imported(index, path, origin + (f".{rest}" if rest else ""), hops) if origin is not None else None
+
+
+def _through_stars(index: Index, path: str, name: str, hops: int) -> Definition | None:
+    """A name that `from module import *` may have brought, breadth first; few files are looked at.
+
+    A package may import hundreds of modules like that: only those are parsed that hold the name.
+    """
+    word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+    seen = {path}
+    pending = deque([path])
+    while pending and len(seen) <= MAX_STARS:
+        for candidate in _star_targets(index, pending.popleft()):
+            if candidate in seen or len(seen) > MAX_STARS:
+                continue
+            seen.add(candidate)
+            data = index.tree.read(candidate) or b""
+            found = _named(index, candidate, name, hops + 1) if word.search(data) else None
+            if found is not None:
                 return found
+            if b"import *" in data:
+                pending.append(candidate)
     return None
+
+
+def _star_targets(index: Index, path: str) -> list[str]:
+    origins = [origin for marker, origin in index.imports(path).items() if marker.startswith("*")]
+    modules = (absolute(path, origin.removesuffix("*").rstrip(".")) for origin in origins)
+    return [candidate for module in modules for candidate in index.modules(module)[:1]]
 
 
 def _imported(index: Index, path: str, origin: str, hops: int) -> Definition | None:
