@@ -38,8 +38,8 @@ class Bindings:
         self.models = ground.models(registered) if registered else {}
         self.path_values = path_values(registered.path, question.path) if registered else {}
         self.fields = self._fields()
-        self._blindly: set[tuple[str, str]] = set()
-        """Functions that this walk has followed without knowing an argument; once is enough."""
+        self._blindly: dict[tuple[str, str], int] = {}
+        """Functions that this walk has followed without knowing an argument, once each, and how many in a row."""
 
     def _fields(self) -> dict[str, Value]:
         """Names to the request's values: fields of the body, one level of nesting below, and declared defaults."""
@@ -125,10 +125,12 @@ class Bindings:
             elif any(p.name == parameter.name for p in inputs.parameters):
                 given = {**dict(self.question.query), **self.path_values}
                 names[parameter.name] = Value(given[parameter.name]) if parameter.name in given else NOT_KNOWN
-            elif isinstance(inputs.body, Object) and not inputs.by_hand and parameter.annotation:
+            elif inputs.body is not None and not inputs.by_hand and parameter.annotation:
                 kind = self.ground.types.of(self.registered.file if self.registered else "", parameter.annotation)
-                if kind == inputs.body:
-                    names[parameter.name] = self.instance(inputs.body.model, self.body, "")
+                if kind == inputs.body and isinstance(kind, Object):
+                    names[parameter.name] = self.instance(kind.model, self.body, "")
+                elif kind == inputs.body:
+                    names[parameter.name] = Value(self.body, frozenset({""}), "")
         return names
 
     def _bound_by_name(self, path: str, symbol: str, node: FunctionNode) -> dict[str, Value]:

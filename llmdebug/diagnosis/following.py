@@ -20,6 +20,8 @@ from llmdebug.index.python.values import NOT_KNOWN, Crash, Instance, Value
 DUMPERS = frozenset({"model_dump", "dict", "to_dict", "_asdict"})
 THREADERS = {"to_thread": 0, "run_in_threadpool": 0, "run_sync": 0, "run_in_executor": 1, "partial": 0}
 """Calls that make another call, and which of their arguments is the function."""
+MAX_BLINDLY = 2
+"""How many calls in a row are followed that are handed nothing known."""
 OTHER_OWNERS = frozenset(
     {"args", "server_args", "settings", "tokenizer", "engine", "state", "app", "shared", "cfg", "options", "env",
      "envs", "logger", "metrics", "raw_request"}
@@ -93,9 +95,10 @@ class Following(Bindings):
         if first is not None and first.arg in {"self", "cls"}:
             bound[first.arg] = owner if owner is not None else self._self(path, item.name.rpartition(".")[0], None)
         if not any(value.known for value in bound.values()):
-            if (path, item.name) in self._blindly:
+            blindly = self._blindly.get((frame.path, frame.symbol), 0) + 1
+            if (path, item.name) in self._blindly or blindly > MAX_BLINDLY:
                 return None
-            self._blindly.add((path, item.name))
+            self._blindly[path, item.name] = blindly
         given = enter(Callee(path, item.name, definition, bound))
         return given if given.known else self._annotated(path, item) or given
 
@@ -159,10 +162,32 @@ class Following(Bindings):
         found = define(index, frame.path, dotted(func))
         if found and not isinstance(found.item, str):
             return found.path, found.item, None
-        if owner.known or func.attr in COMMON:
+        if owner.known:
             return None
-        known = [(p, f) for p, f in index.functions(func.attr) if not ASIDE.search(p)]
-        return (known[0][0], known[0][1], None) if len(known) == 1 else None
+        declared = self._declared_class(frame, func.value)
+        if declared is not None:
+            path, known = declared
+            method = self._method(path, known.name, func.attr)
+            return (*method, Value(Instance({}, known.name, path))) if method else None
+        if func.attr in COMMON:
+            return None
+        namesakes = [(p, f) for p, f in index.functions(func.attr) if not ASIDE.search(p)]
+        return (namesakes[0][0], namesakes[0][1], None) if len(namesakes) == 1 else None
+
+    def _declared_class(self, frame: Frame, node: ast.expr) -> tuple[str, Class] | None:
+        """The class of the tree that a parameter is annotated with: of the function itself or of one around it."""
+        if not isinstance(node, ast.Name):
+            return None
+        local = self.ground.index.local(frame.path)
+        symbol = frame.symbol
+        while symbol:
+            function = local.get(symbol)
+            for parameter in function.parameters if isinstance(function, Function) else ():
+                if parameter.name == node.id:
+                    found = define(self.ground.index, frame.path, parameter.annotation.strip("'\""))
+                    return (found.path, found.item) if found is not None and isinstance(found.item, Class) else None
+            symbol = symbol.rpartition(".")[0]
+        return None
 
     def _method(self, path: str, owner: str, name: str) -> tuple[str, Function] | None:
         """A method of a class or of its bases."""

@@ -208,7 +208,7 @@ class Blocks(Scope):
     def _guarded(self, node: ast.Try | ast.TryStar) -> None:
         start, doubts = len(self.walk.outcomes), self.evaluator.doubts
         try:
-            self.block(node.body)
+            self._guarded_block(node)
         except Leave as leave:
             met = range(start, len(self.walk.outcomes))
             if leave.how == "raise":
@@ -238,6 +238,13 @@ class Blocks(Scope):
             self.frame.names = handled
             return
         self.frame.names = merged([self.frame.names, handled]) if reached else self.frame.names
+
+    def _guarded_block(self, node: ast.Try | ast.TryStar) -> None:
+        self.walk.guarded += bool(node.handlers)
+        try:
+            self.block(node.body)
+        finally:
+            self.walk.guarded -= bool(node.handlers)
 
     def _perhaps(self, handlers: list[ast.ExceptHandler], body: Sequence[ast.stmt], met: range) -> bool:
         """Walk handlers that may be reached from anywhere in a block; whether one of them leads on."""

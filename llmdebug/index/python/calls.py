@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from llmdebug.index.python import comprehensions
+from llmdebug.index.python import comprehensions, library
 from llmdebug.index.python.operations import (
     FUNCTIONS,
     MAX_ITEMS,
@@ -59,6 +60,8 @@ def call(evaluator: Evaluator, node: ast.Call) -> Value:
             return _stream(evaluator, func.id, node)
     if dotted(func) in MATHEMATICAL:
         return _builtin(evaluator, dotted(func).rpartition(".")[2], node)
+    if isinstance(func, ast.Attribute) and dotted(func) in library.FUNCTIONS:
+        return _library(evaluator, library.FUNCTIONS[dotted(func)], node)
     if isinstance(func, ast.Attribute):
         owner = evaluator.value(func.value)
         if owner.known and not isinstance(owner.value, Instance):
@@ -106,6 +109,15 @@ def _builtin(evaluator: Evaluator, name: str, node: ast.Call) -> Value:
     if not all(g.known and is_plain(g.value) for g in taken):
         return Value(UNKNOWN, reads)
     return carry_out(FUNCTIONS[name], node.lineno, reads, *(g.value for g in taken))
+
+
+def _library(evaluator: Evaluator, function: Callable[..., Any], node: ast.Call) -> Value:
+    """A function of the standard library; its options are not looked at where they cannot make it refuse."""
+    given = [evaluator.value(argument) for argument in node.args if not isinstance(argument, ast.Starred)]
+    reads = join(*given)
+    if len(given) != len(node.args):
+        return Value(UNKNOWN, reads)
+    return carry_out(function, node.lineno, reads, *(g.value if is_plain(g.value) else UNKNOWN for g in given))
 
 
 def _argument(evaluator: Evaluator, name: str, node: ast.expr) -> Value:

@@ -51,6 +51,8 @@ class Walk:
     """Whether the walk was given up: an outcome that is not listed may be met all the same."""
     target: tuple[str, str, int] | None = None
     """File, function and line that are known to be reached: what leaves the function before it is passed over."""
+    guarded: int = 0
+    """How many `try` blocks with handlers are being walked through, in all functions on the way."""
     max_calls: int = MAX_CALLS
     """How deep calls are followed."""
     _frames: list[Frame] = field(default_factory=list)

@@ -57,7 +57,7 @@ class Scope:
 
     def call(self, node: ast.Call, evaluator: Evaluator) -> Value:
         def enter(callee: Callee) -> Value:
-            given, sure = self.walk.enter_call(callee, self.certain, self.reads, self.held)
+            given, sure = self.walk.enter_call(callee, self.certain, self.reads, self.unconditional)
             if not sure:
                 self.certain = False
                 self.left = self.left.counting("raise")
@@ -72,8 +72,14 @@ class Scope:
                 evaluator.value(argument)
         return NOT_KNOWN
 
+    @property
+    def unconditional(self) -> bool:
+        """Whether whatever comes after, in the functions that called too, comes after this."""
+        caught = bool(self.left.raises) and self.walk.guarded > 0
+        return self.held and not self.left.returns and not self.left.jumps and not caught
+
     def replace(self, old: Any, new: Any, reads: frozenset[str]) -> None:
-        self.walk.replace(Replacement(old, new, reads | self.near), self.certain)
+        self.walk.replace(Replacement(old, new, reads | self.near), self.unconditional)
 
     def store(self, target: ast.expr, value: Value) -> None:
         """Assign to a target of any form."""
@@ -83,7 +89,7 @@ class Scope:
             case ast.Attribute(value=owner_node, attr=name):
                 owner = self.evaluator.value(owner_node)
                 if isinstance(owner.value, Instance):
-                    owner.value.changed[name] = value if self.certain else Value(UNKNOWN, value.reads)
+                    owner.value.changed[name] = value if self.unconditional else Value(UNKNOWN, value.reads)
                 elif "." in dotted(target):
                     self.bind(dotted(target), value)
             case ast.Subscript(value=owner_node, slice=key_node):
