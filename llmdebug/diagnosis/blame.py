@@ -14,6 +14,7 @@ from typing import Any
 from llmdebug.diagnosis.finding import blamed
 from llmdebug.diagnosis.locate import has_pointer, value_at, walk
 from llmdebug.diagnosis.schema import escape
+from llmdebug.diagnosis.spoken import spoken_fields
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 
 PLAIN_WORDS = frozenset(
@@ -183,6 +184,11 @@ def _absent(evidence: Evidence, body: Any, names: Sequence[tuple[str, bool, str 
         blamed(f"/{escape(name)}", f"the text names {name!r}, and the request has no such field", 0.85)
         for name, quoted, at in names
         if at is None and name in evidence.declared and (quoted or _is_distinctive(name))
+    ]
+    found += [
+        blamed(f"/{escape(name)}", f"the text speaks of a field {name!r}, and the request has none", 0.7)
+        for name in spoken_fields(evidence.text)
+        if isinstance(body, dict | None) and name not in (body or {}) and named(name, body) is None
     ]
     return found + [blamed(p, "the check before the refusal looks for it", 0.5) for p in read]
 

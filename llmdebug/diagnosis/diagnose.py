@@ -174,6 +174,16 @@ def look(ground: Ground, question: Question, log: ServerLog | None = None) -> Lo
     return Look(finding, ground, registered, told.question if told else None)
 
 
+def _of_unreadable(ground: Ground, registered: Registered | None, question: Question, said: Kind) -> Finding:
+    """Why a body that is no JSON was refused: where the server says so in its own words, else where it reads it."""
+    told = from_text(ground, registered, question, question.answer.text)
+    if told is None or not told.spots:
+        return unreadable_body(ground, registered)
+    if said in {"malformed_json", "bad_value", "other", "wrong_type"}:
+        told.kind, told.fields = "malformed_json", []
+    return told
+
+
 def _disowned(finding: Finding, name: str) -> Finding:
     """A finding without its claims: the answer names something that the tree does not have."""
     finding.related = [*finding.spots, *finding.related]
@@ -207,8 +217,8 @@ def _refusal(
         if found is not None:
             return found
     said = kind_of_text(answer.text, answer.status)
-    if said == "malformed_json" and (question.body_problem or not question.fields):
-        return unreadable_body(ground, registered)
+    if question.is_unreadable or (said == "malformed_json" and not question.fields):
+        return _of_unreadable(ground, registered, question, said)
     return (
         from_text(ground, registered, question, answer.text)
         or from_library(ground, registered, question, answer.text)

@@ -69,6 +69,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"exceed\w* .{0,50}context",
         r"(?:prompt|input) (?:is )?too long",
         r"tokens? \+ .{0,40}must be",
+        r"(?:prompt|input)\b.{0,30}\b(?:tokens?|len|length)\b.{0,80}\d\s*>\s*\d",
         r"must have less than \d+ tokens",
         r"(?:smaller|less|shorter) than the .{0,30}context",
         r"input tokens?.{0,40}(?:exceed|longer|more than)",
@@ -78,6 +79,8 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
     "model_not_found": (
         r"\bmodel\b.{0,80}(?:does not exist|not found|doesn't exist|not exist|is not (?:served|loaded|available))",
         r"(?:unknown|no such) model\b",
+        r"invalid model(?: (?:name|id))?(?: \w+ in model=| ?[:=]|\.? *$)",
+        r"\bno model \S+ (?:is|are|was) (?:currently )?loaded",
         r"no model (?:named|with|called)",
     ),
     "unknown_field": (
@@ -137,10 +140,11 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"must be (?:at (?:least|most)|greater|less|larger|smaller|between|positive|within|in the range)",
         r"must be (?:(?:a )?non-?negative|>|<|no (?:more|less))",
         r"must be in [\[(]|\b(?:keys|values?|ids?) in [\[(]",
-        r"must be an? (?:finite|positive|non-?negative)",
+        r"(?:must|has to|have to|should) be (?:an? )?(?:strictly )?(?:finite|positive|non-?negative)",
+        r"\b(?:ids?|tokens?|values?|length|len|size) (?:>|<|>=|<=) \w",
         r"must (?:not )?(?:exceed|contain at (?:least|most))",
         r"should be (?:between|greater|less|in the range|in [\[(]|positive|at (?:least|most)|non-?negative|within)",
-        r"out[ -]of[ -](?:range|vocab|bounds)",
+        r"out[ -]of[ -](?:range|vocab|bounds)|\bnot (?:in|within) (?:a |an |the )?(?:valid |allowed )?range",
         r"(?:greater|less|larger|smaller|more|fewer) than",
         r"exceed(?:s|ed|ing)?\b",
         r"too (?:large|small|many|few|short|big|high|low|long)",
@@ -187,6 +191,8 @@ def kind_of_text(text: str, status: int = 400) -> Kind:
         return "content_type"
     if status == 405:
         return "wrong_method"
+    if status in (408, 429):
+        return "other"
     if RUNTIME_WRONG_TYPE.search(text):
         return "wrong_type"
     if re.search(r"invalid (?:host|origin)|unauthori[sz]ed|forbidden|api[ _]key|authenticat", text, re.I):
@@ -196,6 +202,8 @@ def kind_of_text(text: str, status: int = 400) -> Kind:
             return kind
     if status == 501:
         return "unsupported"
-    if status in (502, 503, 504):
+    if status in (502, 504):
         return "upstream"
+    if status == 503:
+        return "other"
     return "bad_value" if text.strip() else "other"

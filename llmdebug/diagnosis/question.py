@@ -37,6 +37,11 @@ class Question:
         return self.request.method.upper()
 
     @property
+    def is_unreadable(self) -> bool:
+        """Whether the body was meant to be JSON and is none."""
+        return bool(self.body_problem) and self.content_type in {"", "application/json", "text/plain"}
+
+    @property
     def fields(self) -> dict[str, Any]:
         """The keys of the body; empty where it is no object."""
         return self.body if isinstance(self.body, dict) else {}

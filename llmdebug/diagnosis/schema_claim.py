@@ -62,6 +62,9 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
             )
         ]
         finding.confidence = 0.6
+    elif registered is not None and not item.pointer:
+        finding.spots = [handler_spot(ground, registered, "its handler takes the body as a whole", 0.6)]
+        finding.confidence = 0.6
     return finding
 
 
@@ -184,6 +187,10 @@ def registration(registered: Registered, why: str = "the registration of the pat
 def handler_spot(ground: Ground, registered: Registered, why: str, score: float = 0.7) -> Spot:
     """The place of the handler, decorators included."""
     found = find_handler(ground.index, registered.file, registered.route)
-    if found is None or found[0] != registered.file or found[1].line < registered.route.line:
+    if (
+        found is None
+        or found[0] != registered.file
+        or not registered.route.line <= found[1].line <= registered.route.end_line
+    ):
         return registration(registered, why, score)
     return Spot(registered.file, registered.route.line, found[1].line, found[1].name, "declares", score, (why,))

@@ -121,9 +121,12 @@ def _lacking(outcome: Outcome, question: Question) -> str:
             pointer = holder + pointers.join(outcome.text[1:-1])
             if isinstance(value_at(question.body, holder), dict) and not has_pointer(question.body, pointer):
                 return pointer
+    if "None" not in outcome.text:
+        return ""
     absent = [p for p in outcome.near if p and not has_pointer(question.body, p)]
+    null = [p for p in outcome.near if has_pointer(question.body, p) and value_at(question.body, p) is None]
     above = [p for p in absent if has_pointer(question.body, pointers.parent(p))]
-    return max(above, key=lambda p: p.count("/")) if above and "None" in outcome.text else ""
+    return above[0] if len(above) == 1 and not null else ""
 
 
 def _concerns(outcome: Outcome, question: Question) -> bool:

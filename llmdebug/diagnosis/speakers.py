@@ -14,7 +14,7 @@ import msgspec
 from llmdebug.diagnosis.template import Match
 from llmdebug.index.build import ASIDE, Index
 from llmdebug.index.facts import Class, Function, Rejection, Template
-from llmdebug.index.python.syntax import status_of
+from llmdebug.index.python.syntax import last_name, status_of
 from llmdebug.index.python.templates import templates_of
 
 RejectionRole = Literal["raises", "returns", "checks", "internal"]
@@ -22,19 +22,24 @@ MAX_FILES = 16
 MAX_SPEAKERS = 24
 
 
-def spoken(index: Index, found: list[Match]) -> tuple[list[Match], list[Match]]:
-    """(the matches with those that only declare a text replaced by who speaks it, the replaced ones)."""
+def spoken(index: Index, found: list[Match], near: str = "") -> tuple[list[Match], list[Match]]:
+    """(the matches with those that only declare a text replaced by who speaks it, the replaced ones).
+
+    Of very many speakers those count that stand in the file `near`, or in its folder.
+    """
     speaking: list[Match] = []
     declaring: list[Match] = []
     for match in found:
         name = declared_name(index, match)
-        speakers = _speakers(index, match, name) if name else []
+        speakers = _speakers(index, match, name, near) if name else []
         if speakers:
             declaring.append(match)
             speaking += speakers
         else:
             speaking.append(match)
-    unique = {(m.path, m.rejection.line): m for m in reversed(speaking)}
+    unique: dict[tuple[str, int], Match] = {}
+    for match in speaking:
+        unique.setdefault((match.path, match.rejection.line), match)
     return sorted(unique.values(), key=lambda m: -m.letters), declaring
 
 
@@ -81,8 +86,10 @@ def _assignments(module: ast.Module) -> list[tuple[str, ast.stmt]]:
     return found
 
 
-def _speakers(index: Index, match: Match, name: str) -> list[Match]:
-    held = [path for path in index.search.files_with([name]) if not ASIDE.search(path)][:MAX_FILES]
+def _speakers(index: Index, match: Match, name: str, near: str) -> list[Match]:
+    folder = near.rpartition("/")[0]
+    held = [path for path in index.search.files_with([name]) if not ASIDE.search(path)]
+    held = sorted(held, key=lambda path: (path != near, path.rpartition("/")[0] != folder))[:MAX_FILES]
     index.load(held)
     found: list[Match] = []
     for path in held:
@@ -90,8 +97,10 @@ def _speakers(index: Index, match: Match, name: str) -> list[Match]:
             node = index.node(path, function)
             if node is None or (path == match.path and function.name == match.rejection.symbol):
                 continue
-            for statement in _own_statements(node):
-                made = _speaking(statement, name, function.name, match)
+            statements = _own_statements(node)
+            names = {name, *(alias for statement in statements for alias in _aliases(statement, name))}
+            for statement in statements:
+                made = _speaking(statement, name, names, function.name, match)
                 if made is not None:
                     found.append(msgspec.structs.replace(match, path=path, rejection=made))
     return found[:MAX_SPEAKERS]
@@ -115,20 +124,32 @@ def _own_statements(node: ast.AST) -> list[ast.stmt]:
         part = pending.pop(0)
         if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
             continue
-        if isinstance(part, ast.Raise | ast.Return | ast.Expr | ast.Assign):
+        if isinstance(part, ast.Raise | ast.Return | ast.Expr | ast.Assign | ast.AnnAssign):
             found.append(part)
         else:
             pending.extend(ast.iter_child_nodes(part))
     return found
 
 
-def _speaking(statement: ast.stmt, name: str, symbol: str, match: Match) -> Rejection | None:
-    """The rejection that a statement is, if it uses the name to refuse."""
-    uses = any(
-        (isinstance(part, ast.Name) and part.id == name) or (isinstance(part, ast.Attribute) and part.attr == name)
-        for part in ast.walk(statement)
-    )
-    if not uses or (isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.Call)):
+def _aliases(statement: ast.stmt, name: str) -> list[str]:
+    """Local names that stand for a class: `error = A if … else B`."""
+    match statement:
+        case (
+            ast.Assign(targets=[ast.Name(id=alias)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=alias), value=ast.expr() as value)
+        ):
+            chosen = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            return (
+                [alias] if any(isinstance(c, ast.Name | ast.Attribute) and last_name(c) == name for c in chosen) else []
+            )
+    return []
+
+
+def _speaking(statement: ast.stmt, name: str, names: set[str], symbol: str, match: Match) -> Rejection | None:
+    """The rejection that a statement is, if it uses one of the names to refuse."""
+    uses = any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in names for part in ast.walk(statement))
+    notes = isinstance(statement, ast.Assign | ast.AnnAssign) and not isinstance(statement.value, ast.Call)
+    if not uses or notes or _says_otherwise(statement, match):
         return None
     roles: dict[type[ast.stmt], RejectionRole] = {ast.Raise: "raises", ast.Return: "returns"}
     statuses = [s for s in map(status_of, ast.walk(statement)) if s and s >= 400]
@@ -140,4 +161,17 @@ def _speaking(statement: ast.stmt, name: str, symbol: str, match: Match) -> Reje
         templates=(match.template,),
         raised=name,
         status=statuses[0] if statuses else None,
+    )
+
+
+def _says_otherwise(statement: ast.stmt, match: Match) -> bool:
+    """Whether a call fills a hole of the text by name with another constant than stands there."""
+    told = dict(zip(match.template.holes, match.captured, strict=False))
+    return any(
+        word.arg in told
+        and isinstance(word.value, ast.Constant)
+        and str(word.value.value) != told[word.arg].strip("'\"")
+        for call in ast.walk(statement)
+        if isinstance(call, ast.Call)
+        for word in call.keywords
     )

@@ -42,7 +42,7 @@ GATE_STATUSES = frozenset({400, 401, 403, 404, 413, 415, 421, 429, 503})
 
 LIBRARY_PREFIX = re.compile(
     r"^(?:[45]\d\d: )?(?:\[[a-z_]+=[^\[\]]{1,200}\] )?(?:(?:Value error|Assertion failed|Type error), "
-    r"|(?:[\w.]*(?:Error|Exception)\b(?::| -) ?)+(?:Error code: \d+ - )?)?"
+    r"|<class '[\w.]+'>(?: ->|:| -)? |(?:[\w.]*(?:Error|Exception)\b(?::| -) ?)+(?:Error code: \d+ - )?)?"
 )
 """What is put before a message: by pydantic, by who prints an exception with its class or status, by who tells
 the process that it came from (`[address=…, pid=…]`)."""
@@ -82,13 +82,29 @@ def bare(message: str) -> str:
 def from_text(
     ground: Ground, registered: Registered | None, question: Question, message: str, item: Located | None = None
 ) -> Finding | None:
-    """The finding for a message; None where the tree has no text that explains enough of it."""
+    """The finding for a message; None where the tree has no text that explains enough of it.
+
+    The message is looked for without what is put around it, then as it stands: a server may put it there itself.
+    """
     text = bare(message)
+    found = _claim(ground, registered, question, text, item)
+    whole = message.strip()
+    return found if found is not None or whole == text else _claim(ground, registered, question, whole, item, fallback=True)
+
+
+def _claim(
+    ground: Ground,
+    registered: Registered | None,
+    question: Question,
+    text: str,
+    item: Located | None,
+    fallback: bool = False,
+) -> Finding | None:
     if not text:
         return None
     index = ground.index
     index.load(index.vote(text))
-    found, declaring = spoken(index, matches(index, text, index.loaded.values()))
+    found, declaring = spoken(index, matches(index, text, index.loaded.values()), registered.file if registered else "")
     if not found:
         return None
     speaking, wrapping = without_wrappers(found, text)
@@ -100,6 +116,8 @@ def from_text(
     candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best)
     first = candidates[0]
     if registered is not None and not first.is_backed and not _stands_alone(first.match):
+        return None
+    if fallback and first.refuted:
         return None
     return _finding(ground, registered, question, text, item, candidates, [*declaring, *wrapping, *serving])
 

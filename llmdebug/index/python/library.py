@@ -53,6 +53,8 @@ def _scan(place: int) -> Callable[..., Any]:
 
 
 def _join(*given: Any) -> Any:
+    if not given:
+        raise Doubt
     for place, part in enumerate(given):
         if not isinstance(part, Doubtful | str | bytes):
             os.path.join(*([""] if place else []), part)

@@ -43,19 +43,24 @@ def paths_of(node: ast.expr | None, bindings: Bindings, depth: int = 0) -> list[
             return [p for value in values for p in paths_of(value, bindings, depth + 1) if "{" not in p] or ["{path}"]
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             befores, afters = paths_of(left, bindings, depth + 1), paths_of(right, bindings, depth + 1)
-            return [before + after for before in befores for after in afters][:MAX_PATHS]
+            return [_rooted(before + after) for before in befores for after in afters][:MAX_PATHS]
         case ast.JoinedStr(values=values):
             made = [""]
             for part in values:
                 inner = part.value if isinstance(part, ast.FormattedValue) else part
                 pieces = paths_of(inner, bindings, depth + 1) or ["{path}"]
                 made = [before + after for before in made for after in pieces][:MAX_PATHS]
-            return made
+            return [_rooted(path) for path in made]
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             return [p for element in elements for p in paths_of(element, bindings, depth + 1)][:MAX_PATHS]
         case ast.Call(args=[first, *_]):
             return paths_of(first, bindings, depth + 1)
     return ["{path}"]
+
+
+def _rooted(path: str) -> str:
+    """A path without the prefix that nobody knows."""
+    return re.sub(r"^\{[^{}/]*\}(?=/)", "", path)
 
 
 def methods_of(call: ast.Call, default: tuple[str, ...]) -> tuple[str, ...]:

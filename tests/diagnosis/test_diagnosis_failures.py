@@ -1,0 +1,235 @@
+"""Failures that nobody caught, in servers of several frameworks; texts with names around them; who speaks a text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_diagnosis_styles import line_of, told
+
+AIOHTTP_500 = "500 Internal Server Error\n\nServer got itself in trouble"
+FLASK_500 = (
+    "<!doctype html>\n<html lang=en>\n<title>500 Internal Server Error</title>\n<h1>Internal Server Error</h1>\n"
+    "<p>The server encountered an internal error and was unable to complete your request. Either the server is"
+    " overloaded or there is an error in the application.</p>\n"
+)
+AIOHTTP = {
+    "server.py": """
+        from aiohttp import web
+
+        class Api:
+            def __init__(self):
+                self.app = web.Application()
+                self.app.router.add_post("/chat", self.chat)
+
+            async def chat(self, request):
+                data = await request.json()
+                model = data.get("model", "m")
+                if model.startswith("gpt-"):
+                    model = "m"
+                turns = [turn["content"] for turn in data["messages"]]
+                return web.json_response({"turns": turns})
+    """
+}
+FLASK = {
+    "server.py": """
+        import os
+        import re
+        from flask import Flask, jsonify, request
+
+        app = Flask(__name__)
+
+        def has_weights(name):
+            return os.path.exists(os.path.join("models", name))
+
+        @app.route("/delete", methods=["DELETE", "POST"])
+        def delete():
+            data = request.get_json(force=True)
+            name = data.get("name")
+            if re.search(r"/", name):
+                name = name.split("/")[-1]
+            return jsonify({"name": name})
+
+        @app.route("/chat", methods=["POST"])
+        def chat():
+            try:
+                data = request.get_json(force=True)
+                model = data.get("model")
+                if not has_weights(model):
+                    return jsonify({"error": "no weights"}), 404
+                return jsonify({"ok": True})
+            except Exception as error:
+                return jsonify({"error": str(error)}), 500
+    """
+}
+CLOSURES = {
+    "app.py": """
+        from fastapi import FastAPI, HTTPException
+
+        def build(handler: "Handler"):
+            app = FastAPI()
+
+            @app.post("/chat")
+            async def chat(body: dict):
+                return await handler.handle(body)
+
+            return app
+    """,
+    "handler.py": "from app import build\n",
+}
+CLOSURES["app.py"] += """
+        class Handler:
+            async def handle(self, body: dict):
+                model = self.resolve(body)
+                body["model"] = model
+                return body["messages"][0]["role"]
+
+            def resolve(self, body):
+                if self.pinned is not None and body.get("model") != self.pinned:
+                    raise HTTPException(status_code=400, detail="pinned")
+                return self.names[body.get("model")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "body", "answer", "kind", "pointer", "piece"),
+    [
+        (AIOHTTP, "/chat", {"model": "m"}, AIOHTTP_500, "missing_field", "/messages", 'data["messages"]'),
+        (AIOHTTP, "/chat", {"messages": [{"content": "a"}, {}]}, AIOHTTP_500, "missing_field", "/messages/1/content", 'turn["content"]'),
+        (AIOHTTP, "/chat", {"model": ["m"], "messages": []}, AIOHTTP_500, "wrong_type", "/model", "startswith"),
+        (AIOHTTP, "/chat", '{"model": [}', AIOHTTP_500, "malformed_json", None, "await request.json()"),
+        (FLASK, "/delete", {"model": "m"}, FLASK_500, "missing_field", "/name", "re.search"),
+        (FLASK, "/delete", {"name": 3}, FLASK_500, "wrong_type", "/name", "re.search"),
+        (FLASK, "/chat", {}, {"error": "join() argument must be str, bytes, or os.PathLike object, not 'NoneType'"}, "missing_field", "/model", "os.path.join"),
+        (FLASK, "/chat", '{"model": [}', {"error": "400 Bad Request: The browser (or proxy) sent a request that this server could not understand."}, "malformed_json", None, "data = request.get_json"),
+        (CLOSURES, "/chat", {"model": "m"}, "Internal Server Error", "missing_field", "/messages", 'body["messages"]'),
+        (CLOSURES, "/chat", {"messages": [{}]}, "Internal Server Error", "missing_field", "/messages/0/role", 'body["messages"]'),
+    ],
+)  # fmt: skip
+def test_a_failure_that_nobody_caught(
+    tmp_path: Path, files: dict[str, str], path: str, body: Any, answer: Any, kind: str, pointer: str | None, piece: str
+) -> None:
+    found = told(tmp_path, files, path, body, 500, answer)
+    name = "app.py" if files is CLOSURES else "server.py"
+    lines = [n for n, line in enumerate((tmp_path / name).read_text().splitlines(), 1) if piece in line]
+    assert found.sites and found.sites[0].line in lines, found.summary
+    assert (found.kind, found.fields[0].pointer if found.fields else None) == (kind, pointer)
+
+
+def test_a_prefix_that_nobody_knows(tmp_path: Path) -> None:
+    source = """
+        from fastapi import FastAPI
+        from pydantic import BaseModel
+        from settings import SETTINGS
+
+        class Query(BaseModel):
+            text: str
+
+        def make(prefix: str = SETTINGS.prefix):
+            app = FastAPI()
+
+            @app.post(f"{prefix}/embed")
+            async def embed(query: Query):
+                return query
+    """
+    missing = {"detail": [{"type": "missing", "loc": ["body", "text"], "msg": "Field required", "input": {}}]}
+    found = told(tmp_path, {"app.py": source}, "/v1/embed", {}, 422, missing)
+    assert [(s.file, s.line) for s in found.sites[:1]] == [("app.py", line_of(tmp_path, "app.py", "text: str"))]
+
+
+def test_a_dict_as_the_whole_body(tmp_path: Path) -> None:
+    source = """
+        from fastapi import FastAPI
+        app = FastAPI()
+
+        @app.post("/chat")
+        async def chat(body: dict):
+            return body
+    """
+    wrong = {
+        "detail": [{"type": "dict_type", "loc": ["body"], "msg": "Input should be a valid dictionary", "input": []}]
+    }
+    found = told(tmp_path, {"app.py": source}, "/chat", [], 422, wrong)
+    assert found.sites[0].line == line_of(tmp_path, "app.py", "@app.post")
+    assert (found.kind, found.fields[0].pointer) == ("wrong_type", "")
+
+
+WRAPPED = {
+    "app.py": """
+        from fastapi import FastAPI, HTTPException
+        from work import NotDeployed, run
+
+        app = FastAPI()
+
+        @app.post("/rank")
+        async def rank(body: dict):
+            try:
+                return run(body)
+            except NotDeployed as error:
+                raise HTTPException(400, f"NotDeployedError: the model does not support ranking here. Reason: {error}")
+            except ValueError as error:
+                raise HTTPException(400, f"{error.__class__} -> {error}")
+    """,
+    "work.py": """
+        class NotDeployed(Exception):
+            pass
+
+        def run(body):
+            if "rank" not in CAPABILITIES:
+                raise NotDeployed("the loaded model cannot rank. " f"Options are {CAPABILITIES}.")
+            if body["size"] > 8:
+                raise ValueError(f"size={body['size']} is not in a valid range. Select between 1 and 8.")
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "piece"),
+    [
+        (
+            "NotDeployedError: the model does not support ranking here. Reason: the loaded model cannot rank."
+            " Options are {'embed'}.",
+            "raise NotDeployed",
+        ),
+        ("<class 'ValueError'> -> size=9 is not in a valid range. Select between 1 and 8.", "raise ValueError"),
+    ],
+)
+def test_a_class_name_before_a_text(tmp_path: Path, text: str, piece: str) -> None:
+    found = told(tmp_path, WRAPPED, "/rank", {"size": 9}, 400, {"detail": text})
+    assert (found.sites[0].file, found.sites[0].line) == ("work.py", line_of(tmp_path, "work.py", piece))
+
+
+SPEAKERS = {
+    "errors.py": """
+        class MissingError(Exception):
+            def __init__(self, route, param):
+                super().__init__(f"{route}: Missing the required parameter '{param}' in this call.")
+
+        class OtherError(Exception):
+            pass
+    """,
+    "routes.py": """
+        from fastapi import FastAPI
+        from errors import MissingError, OtherError
+
+        app = FastAPI()
+
+        @app.post("/search")
+        async def search(body: dict):
+            raise MissingError(route="/search", param="query")
+
+        @app.post("/chat")
+        async def chat(body: dict):
+            missing = find_missing(body)
+            error_class = MissingError if missing.known else OtherError
+            raise error_class(route=missing.route, param=missing.name)
+    """,
+}
+
+
+def test_a_class_is_raised_under_another_name(tmp_path: Path) -> None:
+    answer = {"detail": "/chat: Missing the required parameter 'messages' in this call."}
+    found = told(tmp_path, SPEAKERS, "/chat", {"model": "m"}, 400, answer)
+    assert [s.line for s in found.sites] == [line_of(tmp_path, "routes.py", "raise error_class")]
+    assert found.fields[0].pointer == "/messages"
