@@ -88,8 +88,9 @@ def from_text(
     """
     text = bare(message)
     found = _claim(ground, registered, question, text, item)
-    whole = message.strip()
-    return found if found is not None or whole == text else _claim(ground, registered, question, whole, item, fallback=True)
+    if found is not None or message.strip() == text:
+        return found
+    return _claim(ground, registered, question, message.strip(), item, strict=True)
 
 
 def _claim(
@@ -98,8 +99,9 @@ def _claim(
     question: Question,
     text: str,
     item: Located | None,
-    fallback: bool = False,
+    strict: bool = False,
 ) -> Finding | None:
+    """`strict`: nothing may speak against the site."""
     if not text:
         return None
     index = ground.index
@@ -117,7 +119,7 @@ def _claim(
     first = candidates[0]
     if registered is not None and not first.is_backed and not _stands_alone(first.match):
         return None
-    if fallback and first.refuted:
+    if strict and first.refuted:
         return None
     return _finding(ground, registered, question, text, item, candidates, [*declaring, *wrapping, *serving])
 
