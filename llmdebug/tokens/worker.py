@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import resource
 import sys
+import threading
+import time
 
 from llmdebug.tokens.template import render
 from llmdebug.tokens.tokenizer import Tokenizer, load
@@ -32,8 +34,13 @@ MAX_MEMORY = 8 * 2**30
 """Bytes of address space: a template that builds endless text ends itself, not the machine."""
 
 
+PARENT_S = 1.0
+"""How often it is looked whether llmdebug still lives."""
+
+
 def main() -> None:
     """Serves until stdin ends."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
@@ -63,6 +70,13 @@ def main() -> None:
             if isinstance(error, KeyboardInterrupt | SystemExit):
                 raise
             say(Failed(f"The tokenizer failed: {' '.join(str(error).split())[:400]} ({type(error).__name__})"))
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when llmdebug was killed while a template went on and on."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_S)
+    os._exit(1)
 
 
 def _carried_out(tokenizer: Tokenizer, order: Order) -> Answer:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -108,3 +110,33 @@ async def test_a_hub_that_cannot_be_reached_is_a_sentence(tmp_path: Path, monkey
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(TokenizerError, match=r"not in the local cache, and the hub .* cannot be reached"):
         await LocalTokenizer.load("small/nothing", hub=True)
+
+
+ORPHAN = """
+import asyncio, sys
+from llmdebug.tokens.process import LocalTokenizer
+from llmdebug.tokens.values import Chat
+
+async def main():
+    local = await LocalTokenizer.load(sys.argv[1])
+    print(local._process.pid, flush=True)
+    await local.render(Chat(messages=[{"role": "user", "content": ""}]), sys.argv[2])
+
+asyncio.run(main())
+"""
+
+
+async def test_the_process_ends_when_llmdebug_is_killed(folders: Mapping[str, Path]) -> None:
+    words = [sys.executable, "-c", ORPHAN, str(folders["byte_level"]), ENDLESS]
+    parent = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    pid = int(await parent.stdout.readline())
+    watched, ended = os.pidfd_open(pid), asyncio.Event()
+    asyncio.get_running_loop().add_reader(watched, ended.set)
+    try:
+        parent.kill()
+        await parent.wait()
+        await asyncio.wait_for(ended.wait(), 30)
+    finally:
+        asyncio.get_running_loop().remove_reader(watched)
+        os.close(watched)
