@@ -44,7 +44,7 @@ def diagnose_files(
     without it that of the first exchange; `tokenizer` is the model's, to weigh the diagnoses with.
     """
     written = LogFile(log).end() if log is not None else ""
-    trees = LinkedTrees(_links(files, sources, base_url))
+    trees = LinkedTrees(linked_sources(files, sources, base_url))
     code = ExitCode.OK
     with ExitStack() as closing:
         tokens = closing.enter_context(_tokens(tokenizer)) if tokenizer else None
@@ -65,7 +65,8 @@ def _tokens(tokenizer: str) -> RecordedTokens:
     return RecordedTokens(tokenizer)
 
 
-def _links(files: Sequence[str], sources: Sequence[str], base_url: str | None) -> list[Linked]:
+def linked_sources(files: Sequence[str], sources: Sequence[str], base_url: str | None) -> list[Linked]:
+    """The sources, those that have to be fetched fetched; `auto` asks the server at `base_url`, else of the files."""
     found: list[Linked] = []
     with progress_line() as progress:
         for source in sources:

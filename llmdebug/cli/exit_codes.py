@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
     OK = 0
     """Answered 2xx; diagnosed; the remedy was confirmed."""
     REFUSED = 1
-    """The server refused the request, or the remedy with it."""
+    """The server refused the request, or the remedy with it; its source says that it will."""
     USAGE = 2
     """A command line, a file or a source tree that cannot be used."""
     NO_ANSWER = 3
@@ -31,7 +31,7 @@ class ExitCode(IntEnum):
 
 
 EPILOG = (
-    "Exit codes: 0 answered with 2xx (diagnose: done; try: confirmed), 1 refused (try: refuted), "
+    "Exit codes: 0 answered with 2xx (diagnose: done; try: confirmed), 1 refused (try: refuted; check: will be), "
     "2 the command line, a file or a source tree cannot be used, 3 no complete answer came, "
     "4 there is no such remedy, 5 replay: stopped at a breakpoint, 6 replay: --fail-on was met, "
     "70 an error of llmdebug itself, 130 interrupted, 141 the output was closed."

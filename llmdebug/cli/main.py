@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "send": "llmdebug.cli.send",
     "diagnose": "llmdebug.cli.diagnose",
+    "check": "llmdebug.cli.check",
     "try": "llmdebug.cli.try_remedy",
     "replay": "llmdebug.cli.replay",
     "convert": "llmdebug.cli.convert",

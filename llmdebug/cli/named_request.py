@@ -30,17 +30,36 @@ def read_request(
     file names no server.
     """
     path, name = split_selector(reference)
-    file = _opened(path)
+    file = _with_base(_opened(path), base_url, default_base_url, variables)
+    if name is None and len(file) > 1:
+        raise FormatError(path, f"It holds {len(file)} requests, name one of them: {path}#NAME ({_names(file)}).")
+    return _sent_to(file.request(name), base_url), file.warnings
+
+
+def read_requests(
+    reference: str, *, base_url: str | None = None, default_base_url: str | None = None, variables: Mapping[str, str]
+) -> tuple[tuple[Request, ...], tuple[str, ...]]:
+    """As read_request(), but where none is named all requests of the file."""
+    path, name = split_selector(reference)
+    file = _with_base(_opened(path), base_url, default_base_url, variables)
+    chosen = file.requests() if name is None else [file.request(name)]
+    return tuple(_sent_to(request, base_url) for request in chosen), file.warnings
+
+
+def _with_base(
+    file: HttpFile, base_url: str | None, default_base_url: str | None, variables: Mapping[str, str]
+) -> HttpFile:
+    """The file with its variables, and the server that it lacks."""
     base = base_url or default_base_url
     kept = set() if base_url else {definition.name for definition in file.definitions}
     given = {variable: base for variable in BASE_URL_VARIABLES if base and variable not in kept}
-    file = msgspec.structs.replace(file, base_url=base, given={**given, **variables})
-    if name is None and len(file) > 1:
-        raise FormatError(path, f"It holds {len(file)} requests, name one of them: {path}#NAME ({_names(file)}).")
-    request = file.request(name)
-    if base_url:
-        request = msgspec.structs.replace(request, url=redirected(request.url, base_url))
-    return request, file.warnings
+    return msgspec.structs.replace(file, base_url=base, given={**given, **variables})
+
+
+def _sent_to(request: Request, base_url: str | None) -> Request:
+    if not base_url:
+        return request
+    return msgspec.structs.replace(request, url=redirected(request.url, base_url))
 
 
 def _opened(path: str) -> HttpFile:

@@ -18,7 +18,9 @@ def command(
     api_key_env: options.ApiKeyEnv = None,
     source: options.Sources,
     tokenizer: options.TokenizerName = "",
-    diagnose: Annotated[bool, typer.Option("--diagnose/--no-diagnose", help="Diagnose a refusal.")] = True,
+    diagnose: Annotated[
+        bool, typer.Option("--diagnose/--no-diagnose", help="Diagnose a refusal; tell ignored fields.")
+    ] = True,
     log: options.ServerLog = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request instead of sending it.")] = False,
     as_json: options.AsJson = False,
@@ -34,7 +36,7 @@ def command(
     client_key: options.ClientKey = None,
     insecure: options.Insecure = False,
 ) -> int:
-    """Send a request; diagnose it if the server refuses.
+    """Send a request; diagnose it if the server refuses, or if it takes it but ignores fields.
 
     stdout gets the answer's body, a stream's events one a line as they come; stderr status, times and the
     diagnosis.

@@ -105,10 +105,13 @@ async def _send(
         printer.answer(sent)
         diagnosis = None
         written = await _written(log, ended) if diagnose and log is not None else ""
-        if diagnose and (ended == "refused" or looks_like_log(written)):
+        dropped = ended == "answered" and session.is_linked
+        if diagnose and (ended == "refused" or dropped or looks_like_log(written)):
             with progress_line() as progress:
                 finding = await session.diagnose(sent, log=written, progress=progress)
             diagnosis = (await weighed(session, tokens, finding)).diagnosis
+        if diagnosis is not None and ended == "answered" and diagnosis.kind == "none":
+            diagnosis = None
         if as_json:
             print_json(exchange_json(printer.shown(sent.exchange), ended, id_=sent.id, diagnosis=diagnosis))
         elif diagnosis is not None:

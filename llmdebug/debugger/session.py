@@ -143,6 +143,11 @@ class Session:
         return tuple(map(str, self._given))
 
     @property
+    def is_linked(self) -> bool:
+        """Whether there is any source to hold an exchange against, at hand or still to be fetched."""
+        return bool(self._given or self._trees.links)
+
+    @property
     def records(self) -> bool:
         """Whether what is sent is kept on disk."""
         return self._history is not None
@@ -366,6 +371,15 @@ class Session:
                 progress=progress,
                 cancelled=stop.is_set,
             )
+        finally:
+            stop.set()
+
+    async def check(self, request: Request, *, progress: Progress = silent) -> Diagnosis:
+        """What the linked trees will refuse or ignore in a request that is not sent. Cancelling ends the work too."""
+        stop = threading.Event()
+        clean = self.redacted(Exchange(request=request)).request
+        try:
+            return await asyncio.to_thread(self._trees.check, clean, progress=progress, cancelled=stop.is_set)
         finally:
             stop.set()
 

@@ -13,9 +13,10 @@ import msgspec
 from llmdebug.diagnosis.diagnose import diagnose
 from llmdebug.diagnosis.doubts import NO_DOUBTS, Doubts
 from llmdebug.diagnosis.drift import drift_of_request, drift_of_routes, drift_of_versions
+from llmdebug.diagnosis.preflight import preflight
 from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
 from llmdebug.formats.serverlog import read_log
-from llmdebug.http.exchange import Exchange
+from llmdebug.http.exchange import Exchange, Request
 from llmdebug.index.build import Index, Progress, open_index, silent
 from llmdebug.linking.linked import Linked, at_hand
 from llmdebug.linking.live import Live
@@ -79,6 +80,13 @@ class LinkedTrees:
         found = (*self._drift[1], *asked)
         steps = tuple(TrailStep(step="against", text=text) for text in found)
         return msgspec.structs.replace(diagnosis, notes=(*found, *diagnosis.notes), trail=(*steps, *diagnosis.trail))
+
+    def check(
+        self, request: Request, *, progress: Progress = silent, cancelled: Callable[[], bool] = never
+    ) -> Diagnosis:
+        """What the trees will refuse or ignore in a request; as diagnose(), in a thread."""
+        with self._turn:
+            return preflight(request, self._opened(progress, cancelled))
 
     def ask(
         self, question: Callable[[Index], Answer], *, progress: Progress = silent, cancelled: Callable[[], bool] = never

@@ -133,7 +133,7 @@ class Bindings:
                     names[parameter.name] = Value(self.body, frozenset({""}), "")
         return names
 
-    def _bound_by_name(self, path: str, symbol: str, node: FunctionNode) -> dict[str, Value]:
+    def bound(self, path: str, symbol: str, node: FunctionNode) -> dict[str, Value]:
         """What a reader would take the parameters of a function for."""
         owner = symbol.rpartition(".")[0]
         model = self.models.get((path, owner))

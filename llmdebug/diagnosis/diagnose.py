@@ -73,7 +73,7 @@ def diagnose(
     if best.ground is not None and question.answer.refused and not best.finding.spots and exchange.response:
         best.finding.notes += what_is_known(question, exchange.response, best.ground)
     looked = time.perf_counter()
-    diagnosis = _diagnosis(question, best, len(indexes) > 1, models, doubted)
+    diagnosis = drawn_up(question, best, len(indexes) > 1, models, doubted)
     for index in indexes:
         index.save()
     timings = {"look": _ms(looked - started), "diagnose": _ms(time.perf_counter() - started)}
@@ -90,7 +90,9 @@ def _with(diagnosis: Diagnosis, timings: dict[str, float], notes: Sequence[str])
     )
 
 
-def _diagnosis(question: Question, best: Look, several: bool, models: Sequence[str], doubted: Doubts) -> Diagnosis:
+def drawn_up(
+    question: Question, best: Look, several: bool, models: Sequence[str] = (), doubted: Doubts = NO_DOUBTS
+) -> Diagnosis:
     """A finding with its places read, its remedies built and its way told."""
     finding, ground = best.finding, best.ground
     notes = list(finding.notes)

@@ -49,9 +49,15 @@ class Question:
 
 def ask(exchange: Exchange) -> Question | None:
     """The question of an exchange; None where nothing was answered."""
-    request, response = exchange.request, exchange.response
+    response = exchange.response
     if response is None:
         return None
+    said = ends(response.body, MAX_ANSWER).decode("utf-8", "replace")
+    return question_of(exchange.request, read_answer(response), said)
+
+
+def question_of(request: Request, answer: Answer, answer_body: str = "") -> Question:
+    """The question of a request, with what is said to it."""
     try:
         parts = urlsplit(request.url)
         path, query = parts.path, tuple(parse_qsl(parts.query, keep_blank_values=True))
@@ -61,12 +67,12 @@ def ask(exchange: Exchange) -> Question | None:
     body, problem = parse_body(request.body)
     return Question(
         request=request,
-        answer=read_answer(response),
+        answer=answer,
         path=path or "/",
         query=query,
         body=body,
         body_problem=problem,
-        answer_body=ends(response.body, MAX_ANSWER).decode("utf-8", "replace"),
+        answer_body=answer_body,
         content_type=content_type,
     )
 

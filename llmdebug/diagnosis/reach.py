@@ -146,12 +146,20 @@ class Reach:
         """How many calls lead to a function; None where none do."""
         wanted = (path, symbol)
         while wanted not in self.depth and self._pending:
-            key = self._pending.popleft()
-            depth = self.depth[key] + 1
-            if depth > MAX_DEPTH:
-                continue
-            for target in self.graph.targets(key):
-                if target not in self.depth:
-                    self.depth[target] = depth
-                    self._pending.append(target)
+            self._explore(self._pending.popleft())
         return self.depth.get(wanted)
+
+    def within(self, depth: int) -> list[Key]:
+        """The functions that at most so many calls lead to, the nearest first."""
+        while self._pending and self.depth[self._pending[0]] < depth:
+            self._explore(self._pending.popleft())
+        return sorted((key for key, found in self.depth.items() if found <= depth), key=self.depth.__getitem__)
+
+    def _explore(self, key: Key) -> None:
+        depth = self.depth[key] + 1
+        if depth > MAX_DEPTH:
+            return
+        for target in self.graph.targets(key):
+            if target not in self.depth:
+                self.depth[target] = depth
+                self._pending.append(target)

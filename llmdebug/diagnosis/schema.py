@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from llmdebug.diagnosis.scalars import bound_problem, scalar_problem
+from llmdebug.index.python.early import EARLY, NOTHING, Change, early_change
 from llmdebug.index.python.models import ROOTS, Declared, Model
 from llmdebug.index.python.types import (
     Anything,
@@ -26,6 +27,7 @@ from llmdebug.index.python.types import (
     Type,
     Types,
 )
+from llmdebug.index.python.values import Doubtful
 
 MAX_DEPTH = 60
 MAX_ITEMS = 2_000
@@ -65,9 +67,11 @@ class At:
     extra: str = ""
     """Policy for unknown keys that classes without one of their own take over."""
     depth: int = 0
+    settled: bool = False
+    """Whether the validators that see the raw value first have run already."""
 
     def below(self, step: str | int) -> At:
-        return replace(self, pointer=f"{self.pointer}/{escape(step)}", depth=self.depth + 1)
+        return replace(self, pointer=f"{self.pointer}/{escape(step)}", depth=self.depth + 1, settled=False)
 
     def problem(self, kind: str, expected: Any, certain: bool = True) -> Problem:
         return Problem(self.pointer, kind, expected, self.declared, certain)
@@ -78,13 +82,26 @@ class Checker:
 
     def __init__(self, types: Types) -> None:
         self.types = types
+        self._changes: dict[tuple[str, str], Change] = {}
 
-    def check(self, kind: Type, value: Any, pointer: str = "", declared: Declared | None = None) -> list[Problem]:
-        """The problems of a value, of the nearest branch where unions are; empty where it is admitted."""
-        return self._check(kind, value, At(pointer, declared))
+    def early(self, model: Model) -> Change:
+        """What the model's own validators may change in a value before its fields are checked."""
+        key = (model.path, model.name)
+        if key not in self._changes:
+            self._changes[key] = NOTHING if not has_early(model) else early_change(self.types.index, model)
+        return self._changes[key]
+
+    def check(
+        self, kind: Type, value: Any, pointer: str = "", declared: Declared | None = None, *, settled: bool = False
+    ) -> list[Problem]:
+        """The problems of a value, of the nearest branch where unions are; empty where it is admitted.
+
+        `settled`: the validators of the outermost class that see the raw value first have run on it already.
+        """
+        return self._check(kind, value, At(pointer, declared, settled=settled))
 
     def _check(self, kind: Type, value: Any, at: At) -> list[Problem]:
-        if at.depth > MAX_DEPTH:
+        if at.depth > MAX_DEPTH or isinstance(value, Doubtful):
             return []
         match kind:
             case Scalar(name):
@@ -147,15 +164,15 @@ class Checker:
     def _object(self, model: Model, value: Any, at: At) -> list[Problem]:
         if model.kind == "plain" and not model.fields:
             return []
+        change = NOTHING if at.settled else self.early(model)
         if not isinstance(value, dict):
-            certain = not any(v.mode != "after" and not v.fields for _, c in model.lineage for v in c.validators)
+            certain = not change.whole
             return [at.problem(NOT_AN_OBJECT.get(model.kind, "model_attributes_type"), model.name, certain)]
         found: list[Problem] = []
-        whole, single = early_validators(model)
         inside = _inside(model, at)
         for field in model.fields.values():
             key = next((name for name in field.names if name in value), None)
-            certain = not whole and field.field.name not in single
+            certain = not change.whole and not change.keys & {field.field.name, *field.names}
             below = replace(inside.below(key or field.names[0]), declared=field)
             if key is None:
                 if self.is_required(model, field):
@@ -165,7 +182,7 @@ class Checker:
             found += inner if certain else [msgspec.structs.replace(problem, certain=False) for problem in inner]
         if inside.extra == "forbid" and not unknown_bases(model):
             unknown = [key for key in value if model.by_key(key) is None]
-            found += [at.below(key).problem("extra_forbidden", model.name, not whole) for key in unknown]
+            found += [at.below(key).problem("extra_forbidden", model.name, not change.whole) for key in unknown]
         return found
 
     def field_type(self, declared: Declared) -> Type:
@@ -256,6 +273,11 @@ def is_told(kind: Type, depth: int = 0) -> bool:
         case Object():
             return False
     return True
+
+
+def has_early(model: Model) -> bool:
+    """Whether any validator sees the raw input."""
+    return any(validator.mode in EARLY for _, known in model.lineage for validator in known.validators)
 
 
 def early_validators(model: Model) -> tuple[bool, frozenset[str]]:

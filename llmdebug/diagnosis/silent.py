@@ -62,7 +62,7 @@ def from_crash(ground: Ground, registered: Registered | None, question: Question
     outcomes = [o for o in Study(ground, registered, question).forward() if o.kind == "crash" and o.text]
     told = [o for o in outcomes if _is_told(o, text)]
     if told:
-        return _finding(ground, question, told[:MAX_SPOTS])
+        return finding_of(ground, question, told[:MAX_SPOTS])
     said = UNEXPECTED_KEYWORD.search(text)
     spots = keyword_sites(ground, question, said[1], said[2], f"calls {said[1]} with {said[2]}") if said else []
     return Finding("other", [], spots[:MAX_SPOTS], confidence=0.6) if 0 < len(spots) <= MAX_SPOTS else None
@@ -85,10 +85,11 @@ def from_code(ground: Ground, registered: Registered | None, question: Question)
     sure = [o for o in outcomes if o.certain]
     unsure = [o for o in outcomes if not o.certain and _concerns(o, question)]
     ranked = sure[:1] + unsure[:MAX_SPOTS]
-    return _finding(ground, question, ranked) if ranked else None
+    return finding_of(ground, question, ranked) if ranked else None
 
 
-def _finding(ground: Ground, question: Question, ranked: list[Outcome]) -> Finding:
+def finding_of(ground: Ground, question: Question, ranked: list[Outcome]) -> Finding:
+    """The finding for what a walk met, best first."""
     first = ranked[0]
     lacking = _lacking(first, question)
     if lacking:

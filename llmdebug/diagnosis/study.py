@@ -7,13 +7,14 @@ from typing import Any
 from llmdebug.diagnosis.following import Following
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.facts import Class
+from llmdebug.index.python.early import EARLY
 from llmdebug.index.python.evaluate import MAX_STEPS
 from llmdebug.index.python.execute import Callee, Outcome, Walk
 from llmdebug.index.python.inputs import find_handler
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.syntax import FunctionNode
 from llmdebug.index.python.types import Object
-from llmdebug.index.python.values import Value
+from llmdebug.index.python.values import UNKNOWN, Value
 
 LOCAL_CALLS = 4
 LOCAL_STEPS = 12_000
@@ -36,7 +37,7 @@ class Study(Following):
         walk.max_calls = LOCAL_CALLS
         walk.steps = [MAX_STEPS - LOCAL_STEPS]
         walk.target = (path, symbol, line)
-        walk.run(Callee(path, symbol, node, self._bound_by_name(path, symbol, node)))
+        walk.run(Callee(path, symbol, node, self.bound(path, symbol, node)))
         return walk.outcomes, not walk.stopped
 
     def forward(self) -> list[Outcome]:
@@ -46,12 +47,30 @@ class Study(Following):
             return outcomes
         inputs = self.ground.inputs(self.registered)
         if isinstance(inputs.body, Object):
-            outcomes += self._validators(inputs.body.model, self.body, "")
+            outcomes += self.of_validators(inputs.body.model, self.body, "")
             if any(o.certain and o.kind != "return" for o in outcomes):
                 return outcomes
-        return outcomes + self._handler()
+        return outcomes + self.of_handler()
 
-    def _validators(self, model: Model, value: Any, pointer: str) -> list[Outcome]:
+    def arrived(self, model: Model, value: Any) -> Any:
+        """What the validators that see the raw value make of it before its fields are; UNKNOWN where in doubt."""
+        for path, known in reversed(model.lineage):
+            for validator in known.validators:
+                if validator.mode not in EARLY or not self.ground.checker.early(model).keys:
+                    continue
+                symbol = f"{known.name}.{validator.method}"
+                node = self.ground.index.named_node(path, symbol)
+                if node is None or validator.fields or validator.mode != "before":
+                    continue
+                names = _validator_names(node, Value(value, frozenset({""}), ""), True, False)
+                made = self.walk().result(Callee(path, symbol, node, names))
+                if not made.known:
+                    return UNKNOWN
+                value = made.value
+        return value
+
+    def of_validators(self, model: Model, value: Any, pointer: str) -> list[Outcome]:
+        """What the validators of a class say of a value."""
         walk = self.walk()
         ordered: list[tuple[int, str, Class, Any]] = []
         for path, known in model.lineage:
@@ -85,7 +104,8 @@ class Study(Following):
                 found.append(Value(value[key], frozenset({at}), at))
         return found
 
-    def _handler(self) -> list[Outcome]:
+    def of_handler(self) -> list[Outcome]:
+        """What the handler says of the request."""
         if self.registered is None:
             return []
         found = find_handler(self.ground.index, self.registered.file, self.registered.route)

@@ -67,6 +67,13 @@ class Walk:
             self.stopped = True
         return self.outcomes
 
+    def result(self, callee: Callee) -> Value:
+        """What a function gives back; not known where that is in doubt, or where it raises."""
+        try:
+            return self.enter_call(callee, True, NOTHING)[0]
+        except (Leave, Crash, Stop, RecursionError):
+            return NOT_KNOWN
+
     def enter_call(self, callee: Callee, certain: bool, reads: frozenset[str], held: bool = True) -> tuple[Value, bool]:
         """Follow a call: what it gives back, and whether it surely does; raises Leave where it surely raises."""
         if len(self._frames) >= self.max_calls or any(

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from running import run
+
+from llmdebug.demo.server import SOURCE, DemoServer
+
+REQUESTS = """\
+### good
+POST http://127.0.0.1:9/v1/completions
+Content-Type: application/json
+
+{"model": "alice", "prompt": "Hi", "max_tokens": 4}
+
+### ids
+POST http://127.0.0.1:9/v1/completions
+Content-Type: application/json
+
+{"model": "alice", "prompt_token_ids": [1, 2], "max_tokens": 4}
+
+### vain
+POST http://127.0.0.1:9/v1/completions
+Content-Type: application/json
+
+{"model": "alice", "prompt": "Hi", "max_tokens": 4, "colour": "red"}
+"""
+
+
+def written(folder: Path) -> str:
+    path = folder / "requests.http"
+    path.write_text(REQUESTS)
+    return str(path)
+
+
+async def test_all_requests_of_a_file_are_checked(tmp_path: Path) -> None:
+    done = await run("check", written(tmp_path), "--source", str(SOURCE), "--json")
+    good, ids, vain = done.lines
+    assert done.code == 1
+    assert good["kind"] == "none" and not good["ignored"] and not good["remedies"]
+    assert ids["kind"] == "missing_field" and ids["fields"][0]["pointer"] == "/prompt"
+    assert ids["ignored"] == ["/prompt_token_ids"]
+    assert ids["sites"][0]["symbol"] == "CompletionRequest.prompt"
+    assert ids["remedies"][0]["requests"][0]["body"]["prompt"] == [1, 2]
+    assert vain["kind"] == "ignored_field" and vain["ignored"] == ["/colour"]
+
+
+async def test_a_request_that_will_be_taken(tmp_path: Path) -> None:
+    done = await run("check", f"{written(tmp_path)}#vain", "--source", str(SOURCE))
+    assert done.code == 0
+    assert "/colour will have no effect" in done.out.decode()
+
+
+async def test_without_a_source_there_is_nothing_to_check_against(tmp_path: Path) -> None:
+    done = await run("check", f"{written(tmp_path)}#good", env={"XDG_STATE_HOME": str(tmp_path)})
+    assert done.code == 2
+    assert done.says("--source TREE")
+
+
+async def test_an_accepted_request_tells_what_had_no_effect(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    with DemoServer() as server:
+        vain = await run("send", f"{path}#vain", "--url", server.base_url, "--source", str(SOURCE))
+        good = await run("send", f"{path}#good", "--url", server.base_url, "--source", str(SOURCE))
+    assert vain.code == good.code == 0
+    assert vain.says("/colour is not taken here: it had no effect")
+    assert "kind:" not in good.err
