@@ -13,7 +13,9 @@ def command(
     url: Annotated[str | None, typer.Argument(metavar="URL", help="The server.", show_default=False)] = None,
     *,
     source: options.Sources,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Requests to begin with.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", metavar="FILE", help="Requests, or a recording to step through.")
+    ] = None,
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
     no_record: options.NoRecord = False,

@@ -40,6 +40,8 @@ class Attempts:
     def __init__(self, read: Callable[[str], Exchange | None]) -> None:
         """`read` gets an exchange by its name in the recording."""
         self._read = read
+        self.earlier: Callable[[str], Exchange | None] = lambda _id: None
+        """As `read`, for exchanges of a run that was taken up."""
         self._by_step: dict[int, list[Attempt]] = {}
         self._kept: OrderedDict[tuple[int, int], Exchange] = OrderedDict()
 
@@ -49,6 +51,11 @@ class Attempts:
     def __iter__(self) -> Iterator[Attempt]:
         """The last of each step, by step."""
         return (self._by_step[step][-1] for step in sorted(self._by_step))
+
+    @property
+    def steps(self) -> frozenset[int]:
+        """Those that were sent."""
+        return frozenset(self._by_step)
 
     def add(self, attempt: Attempt, exchange: Exchange | None = None) -> None:
         """An exchange that the recording does not have stays in memory for good."""
@@ -79,7 +86,7 @@ class Attempts:
         kept = self._kept.get((step, place))
         if kept is not None or not listed[place].id:
             return kept
-        return self._read(listed[place].id)
+        return self._read(listed[place].id) or self.earlier(listed[place].id)
 
     def clear(self) -> None:
         self._by_step.clear()

@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from llmdebug.debugger.attempts import Attempts
 from llmdebug.debugger.condition import Condition
 from llmdebug.debugger.facts import Judged, RowFacts, judged_note
 from llmdebug.debugger.session import NOTE
 from llmdebug.formats.exchanges import Exchanges
 from llmdebug.formats.lines_index import RecordedLines
+from llmdebug.http.exchange import Exchange
 from llmdebug.source.search import never
 
 _ASKED_EVERY = 256
 
 
-def matching(condition: Condition, exchanges: Exchanges, *, cancelled: Callable[[], bool] = never) -> list[int]:
-    """The numbers of those that meet it, in order; those found so far where it was cancelled."""
+def matching(
+    condition: Condition,
+    exchanges: Exchanges,
+    *,
+    attempts: Attempts | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> list[int]:
+    """The numbers of those that meet it, in order; those found so far where it was cancelled.
+
+    Of a step that was sent, the last attempt counts.
+    """
     found: list[int] = []
-    for asked, number in enumerate(_candidates(condition, exchanges)):
+    sent = attempts.steps if attempts is not None else frozenset()
+    for asked, number in enumerate(_candidates(condition, exchanges, sent)):
         if asked % _ASKED_EVERY == 0 and cancelled():
             break
-        if condition(recorded_facts(exchanges, number)):
+        if attempts is not None and number in sent:
+            facts = _attempted_facts(attempts, exchanges, number)
+        else:
+            facts = recorded_facts(exchanges, number)
+        if condition(facts):
             found.append(number)
     return found
+
+
+def _attempted_facts(attempts: Attempts, exchanges: Exchanges, number: int) -> RowFacts:
+    attempt = attempts.last(number)
+    if attempt is None:
+        return recorded_facts(exchanges, number)
+
+    def now() -> Exchange:
+        return attempts.exchange(number) or exchanges.exchange(number)
+
+    return RowFacts(attempt.row, now, recorded=lambda: exchanges.exchange(number), diagnosed=lambda: attempt.judged)
 
 
 def recorded_facts(exchanges: Exchanges, number: int) -> RowFacts:
@@ -37,10 +64,10 @@ def recorded_facts(exchanges: Exchanges, number: int) -> RowFacts:
     return RowFacts(exchanges.row(number), lambda: exchanges.exchange(number), bodies=bodies, diagnosed=diagnosed)
 
 
-def _candidates(condition: Condition, exchanges: Exchanges) -> Iterable[int]:
+def _candidates(condition: Condition, exchanges: Exchanges, sent: frozenset[int]) -> Iterable[int]:
     """Those that can meet it: a plain text in a body is looked for in the whole file at once."""
     if condition.plain and isinstance(exchanges, RecordedLines):
         holding = exchanges.holding(condition.plain)
         if holding is not None:
-            return holding
+            return sorted(sent.union(holding)) if sent else holding
     return range(len(exchanges))

@@ -70,5 +70,7 @@ def take_up(
         stepper.attempts.add(attempt_of(step, sent, stepper.exchanges.exchange(step), found))
         if progress is not None:
             progress(done + 1, len(run.answered))
+    numbers = {recorded.ids[number]: number for number in run.answered.values()}
+    stepper.attempts.earlier = lambda id_: recorded.exchange(numbers[id_]) if id_ in numbers else None
     stepper.run = run.run
     stepper.at = run.at

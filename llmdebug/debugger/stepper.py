@@ -57,6 +57,8 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
     """The step that is sent next; the number of steps where all are done."""
     condition: str = ""
     """The breakpoint that was met."""
+    last: int | None = None
+    """The step whose answer brought the stop; None where it stands before a step."""
 
 
 class RunNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +140,8 @@ class Stepper:
         """Sends the next request."""
         if self.done:
             return Stop(why="end", at=self.at)
-        return await self._sent(on_event) or Stop(why="step", at=self.at)
+        step = self.at
+        return await self._sent(on_event) or Stop(why="step", at=self.at, last=step)
 
     async def go_on(
         self,
@@ -167,12 +170,20 @@ class Stepper:
                 return stop
         return Stop(why="end" if self.done else "here", at=self.at)
 
-    async def resend(self, step: int, request: Request | None = None, *, on_event: OnEvent | None = None) -> Attempt:
-        """Sends a step again, edited if a request is given; the next step stays the same one."""
+    async def resend(
+        self, step: int, request: Request | None = None, *, on_event: OnEvent | None = None
+    ) -> SentExchange:
+        """Sends a step again, edited if a request is given; the next step stays the same one.
+
+        When the task is cancelled, what had arrived is its last attempt.
+        """
         if request is not None:
             self.edits[step] = request
         await self._attempt(step, on_event)
-        return self._last(step)
+        now = self.attempts.exchange(step)
+        if now is None:
+            raise LookupError(f"step {step} was not sent")
+        return SentExchange(id=self._last(step).id, exchange=now)
 
     def _last(self, step: int) -> Attempt:
         attempt = self.attempts.last(step)
@@ -206,11 +217,11 @@ class Stepper:
         attempt = self._last(step)
         if attempt.row.failure in _NO_SERVER:
             self.at = step
-            return Stop(why="unreachable", at=step)
+            return Stop(why="unreachable", at=step, last=step)
         if inside is not None:
-            return Stop(why="stream", at=self.at, condition=inside.source)
+            return Stop(why="stream", at=self.at, condition=inside.source, last=step)
         met = self._met(step, attempt)
-        return None if met is None else Stop(why="breakpoint", at=self.at, condition=met.source)
+        return None if met is None else Stop(why="breakpoint", at=self.at, condition=met.source, last=step)
 
     async def _wait_for_pace(self, step: int) -> None:
         now = time.monotonic()

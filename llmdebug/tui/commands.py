@@ -32,7 +32,7 @@ CONTEXTS: dict[Context, str] = {
 }
 
 Need = Literal[
-    "request", "idle", "busy", "answer", "finding", "remedy", "site", "sent", "file", "changed", "fold", "turn"
+    "request", "idle", "busy", "answer", "finding", "remedy", "site", "sent", "file", "changed", "fold", "turn", "steps"
 ]
 
 REASONS: dict[Need, str] = {
@@ -47,6 +47,7 @@ REASONS: dict[Need, str] = {
     "file": "the session was opened without a .http file",
     "changed": "the request is as it was",
     "fold": "there is nothing to fold here",
+    "steps": "no recording is open: llmdebug open --file FILE opens one",
     "turn": "the answer holds no assistant message to append",
 }
 """What each need is told as when it is not met; `{command}` stands for its key."""
@@ -137,6 +138,16 @@ COMMANDS: tuple[Command, ...] = (
     _command("take-draft", "U", "unsent edit", "take up the unsent edit that was kept from the last time"),
     _command("edit-outside", "E", "editor", "edit the request in your own editor", needs=("request",)),
     _command("link-source", "L", "link source", "link the server's source: a folder, pypi:…, git:… or auto"),
+    _command("step", "n", "step", "send the next step of the recording", needs=("steps", "idle"), footer=1),
+    _command("continue", "c", "continue", "send up to the next breakpoint", needs=("steps", "idle"), footer=2),
+    _command("break", "b", "break", "stop at a condition, or at this step; again: no more", needs=("steps",), footer=4),
+    _command("run-to-here", "r", "run to here", "send up to the step under the cursor", needs=("steps", "idle")),
+    _command("skip", "S", "skip", "pass over the next step", needs=("steps", "idle")),
+    _command("restart", "R", "restart", "begin at the first step again", needs=("steps", "idle")),
+    _command("resume", "C", "resume", "go on where the last replay of this file stood", needs=("steps", "idle")),
+    _command("refusals", "f", "refusals", "the refusals by the line that refused", needs=("steps",)),
+    _command("filter", "F", "filter", "list only the steps that meet a condition", needs=("steps",)),
+    _command("history", "H", "history", "what was sent before, searchable by conditions"),
     _command("theme", "T", "theme", "switch to the next theme"),
     _command("palette", "colon ctrl+p", "commands", "find a command by its name"),
     _command("help", "question_mark", "more", "show the keys that work here", footer=9),

@@ -103,7 +103,7 @@ def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:
         from llmdebug.formats.errors import FormatError
 
         try:
-            worksheet.add(*_of_file(opening))
+            worksheet = _of_file(opening)
         except FormatError as error:
             return worksheet, str(error)
     elif opening.base_url is not None:
@@ -114,15 +114,21 @@ def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:
     return worksheet, ""
 
 
-def _of_file(opening: Opening) -> list[Request]:
-    from llmdebug.formats.http_file import read_http_file
-
+def _of_file(opening: Opening) -> Worksheet:
+    """The demo's requests, or the steps of a recording. Raises FormatError."""
     if opening.demo:
         from llmdebug.demo.server import REQUESTS
+        from llmdebug.formats.http_file import read_http_file
 
-        return read_http_file(REQUESTS, variables={"base_url": opening.base_url or ""}).requests()
+        worksheet = Worksheet()
+        worksheet.add(*read_http_file(REQUESTS, variables={"base_url": opening.base_url or ""}).requests())
+        return worksheet
+    from llmdebug.debugger.aim import Aim
+    from llmdebug.formats.loading import open_exchanges
     from llmdebug.http.credentials import default_base_url
+    from llmdebug.tui.stepsheet import StepSheet
 
     base = opening.base_url or default_base_url(os.environ)
     variables = {"base_url": base} if base else {}
-    return read_http_file(opening.file or "", base_url=base, variables=variables).requests()
+    exchanges = open_exchanges(opening.file or "", base_url=base, variables=variables)
+    return StepSheet(exchanges, Aim(base_url=opening.base_url or ""))

@@ -6,6 +6,7 @@ Plain state for the screen. What happens to it is the debugger's business; here 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ from llmdebug.http.exchange import Exchange, Request, StreamEvent
 
 if TYPE_CHECKING:
     from llmdebug.debugger.session import Finding
+    from llmdebug.tui.stepsheet import StepSheet
 
 State = Literal["new", "waiting", "answered", "refused", "no_answer"]
 Settled = Literal["", "confirmed", "refuted", "no_answer"]
@@ -60,6 +62,12 @@ class Entry:
     """When it was sent, on the monotonic clock."""
     next_of_fan_out: Entry | None = None
     """Sent after this one: the rest of a remedy of several requests."""
+    step: int | None = None
+    """Its place in the recording that is stepped through, from 0."""
+    is_recorded: bool = False
+    """Whether the answer is the recorded one."""
+    was: str = ""
+    """The status that was recorded, where the answer has another or ended otherwise."""
 
     @property
     def name(self) -> str:
@@ -92,12 +100,17 @@ def path_of(url: str) -> str:
     return "/" + rest.partition("/")[2].partition("?")[0]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Worksheet:
     """The entries, and which one is looked at."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: MutableSequence[Entry] = field(default_factory=list)
     current: int = 0
+
+    @property
+    def recording(self) -> StepSheet | None:
+        """Itself, where its entries are the steps of a recording."""
+        return None
 
     @property
     def entry(self) -> Entry | None:
@@ -120,6 +133,19 @@ class Worksheet:
             return False
         self.current = index
         return True
+
+    def prepare(self, shown: Callable[[Request], Request]) -> None:
+        """Puts each request as it is shown in its place."""
+        for entry in self.entries:
+            entry.request = entry.original = shown(entry.request)
+
+    def named(self, name: str) -> int:
+        """The entry whose request is called so; -1 where there is none."""
+        return next((n for n, entry in enumerate(self.entries) if entry.request.name == name), -1)
+
+    def holds(self, request: Request) -> bool:
+        """Whether one of the entries is this request."""
+        return any(same_request(request, entry.request) for entry in self.entries)
 
     def index_of(self, entry: Entry) -> int:
         """By identity."""

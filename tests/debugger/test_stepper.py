@@ -130,7 +130,9 @@ async def test_an_edited_step_stands_beside_the_one_before_and_the_recording_sta
     await stepper.step()
     better = stepper.request(0)
     fixed = Request(method="POST", url=better.url, headers=better.headers, body=json.dumps(GOOD).encode())
-    attempt = await stepper.resend(0, fixed)
+    await stepper.resend(0, fixed)
+    attempt = stepper.attempts.last(0)
+    assert attempt is not None
     assert (attempt.row.status, attempt.edited, attempt.changed) == (200, True, False)
     assert [one.row.status for one in stepper.attempts.of(0)] == [400, 200]
     assert json.loads(stepper.exchanges.exchange(0).request.body) == BAD
@@ -238,6 +240,9 @@ async def test_a_replay_is_taken_up_from_its_recording(session: Session, tmp_pat
     take_up(again, recorded, found)
     assert (again.at, again.run) == (2, first.run)
     assert [(one.row.status, one.changed) for one in again.attempts] == [(200, False), (400, True)]
+    read = again.attempts.exchange(1)
+    assert read is not None
+    assert json.loads(read.request.body) == BAD
     with pytest.raises(FormatError, match="held 3 requests"):
         take_up(stepper_of(session, *steps, GOOD), recorded, found)
 

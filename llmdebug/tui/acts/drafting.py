@@ -112,7 +112,7 @@ def take_up(screen: MainScreen) -> None:
         screen.tell("No unsent edit was kept.")
         return
     draft, drafting.offered = drafting.offered, None
-    place = next((n for n, e in enumerate(screen.worksheet.entries) if e.request.name == draft.name and draft.name), -1)
+    place = screen.worksheet.named(draft.name) if draft.name else -1
     if place >= 0:
         screen.worksheet.go(place)
         screen.worksheet.entries[place].request = draft
@@ -127,8 +127,7 @@ def offer(screen: MainScreen) -> None:
     drafting = screen.drafting
     if drafting is None or drafting.offered is None:
         return
-    entries = screen.worksheet.entries
-    if any(same_request(drafting.offered, entry.request) for entry in entries):
+    if screen.worksheet.holds(drafting.offered):
         drafting.offered = None
         return
     when = time.strftime("%d %b %H:%M", time.localtime(drafting.offered_at))

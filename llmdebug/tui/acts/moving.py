@@ -44,7 +44,7 @@ def to_list(screen: MainScreen) -> None:
 
 
 def pick(screen: MainScreen) -> None:
-    if screen.worksheet.go(screen.requests.cursor):
+    if screen.worksheet.go(screen.requests.under_cursor):
         screen.show_entry(home=True)
     screen.activate("request")
 

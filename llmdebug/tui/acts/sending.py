@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from llmdebug.http.exchange import Exchange, Failure, Response, StreamEvent
@@ -13,7 +14,7 @@ from llmdebug.tui.views.body import BodyDocument
 from llmdebug.tui.views.responseview import status_spans
 from llmdebug.tui.views.rows import plain
 from llmdebug.tui.views.safetext import shorten
-from llmdebug.tui.worksheet import Entry
+from llmdebug.tui.worksheet import Entry, same_request
 
 if TYPE_CHECKING:
     from llmdebug.debugger.session import Finding, SentExchange, Session, Trial
@@ -31,7 +32,7 @@ def send(screen: MainScreen) -> None:
         return
     if screen.session is None and not screen.ready.is_set():
         screen.tell("It is sent as soon as the debugger is loaded.")
-    screen.sending = screen.start(_send_when_ready(screen, entry))
+    screen.sending = screen.start(send_when_ready(screen, entry))
 
 
 def cancel(screen: MainScreen) -> None:
@@ -39,7 +40,7 @@ def cancel(screen: MainScreen) -> None:
         screen.sending.cancel()
 
 
-async def _send_when_ready(screen: MainScreen, entry: Entry) -> None:
+async def send_when_ready(screen: MainScreen, entry: Entry) -> None:
     try:
         await screen.ready.wait()
         if screen.session is not None:
@@ -89,7 +90,7 @@ async def _send_one(screen: MainScreen, session: Session, entry: Entry) -> SentE
         entry.events.append(event)
 
     try:
-        made = await session.send(entry.request, on_event=on_event, on_partial=partial.append)
+        made = await _made(screen, session, entry, on_event=on_event, on_partial=partial.append)
     except asyncio.CancelledError:
         cancelled = Failure(kind="cancelled", message="Cancelled. What arrived is kept.")
         left = partial[-1] if partial else Exchange(request=entry.request, failure=cancelled)
@@ -98,12 +99,38 @@ async def _send_one(screen: MainScreen, session: Session, entry: Entry) -> SentE
         return None
     except Exception as error:
         entry.exchange, entry.sent, entry.state = None, None, "new"
-        screen.tell(_told(error), "error")
+        screen.tell(told_error(error), "error")
         return None
     finally:
         ticking.cancel()
     await _take_answer(screen, session, entry, made)
     return made
+
+
+async def _made(
+    screen: MainScreen,
+    session: Session,
+    entry: Entry,
+    *,
+    on_event: Callable[[StreamEvent], None],
+    on_partial: Callable[[Exchange], None],
+) -> SentExchange:
+    """A step of a recording is sent by its stepper, which keeps it beside the recorded one."""
+    stepper = screen.stepper
+    if stepper is None or entry.step is None:
+        return await session.send(entry.request, on_event=on_event, on_partial=on_partial)
+    if same_request(entry.request, entry.original):
+        stepper.edits.pop(entry.step, None)
+    else:
+        stepper.edits[entry.step] = entry.request
+    before = len(stepper.attempts.of(entry.step))
+    try:
+        return await stepper.resend(entry.step, on_event=on_event)
+    except asyncio.CancelledError:
+        left = stepper.attempts.exchange(entry.step)
+        if left is not None and len(stepper.attempts.of(entry.step)) > before:
+            on_partial(left)
+        raise
 
 
 def _begin(entry: Entry) -> None:
@@ -113,6 +140,7 @@ def _begin(entry: Entry) -> None:
     entry.sent = entry.request
     entry.finding = entry.diagnosis = entry.exchange = None
     entry.settled, entry.settled_text, entry.undiagnosed = "", "", ""
+    entry.is_recorded, entry.was = False, ""
 
 
 async def _take_answer(screen: MainScreen, session: Session, entry: Entry, made: SentExchange) -> None:
@@ -128,6 +156,8 @@ async def _take_answer(screen: MainScreen, session: Session, entry: Entry, made:
         response = cast(Response, entry.exchange.response)
         document = await asyncio.to_thread(BodyDocument, response.body)
         entry.state = "answered" if response.status < 300 else "refused"
+    if screen.steps is not None and entry.step is not None:
+        entry.was = screen.steps.was(entry.step)
     if screen.entry is entry:
         screen.response.show(entry, document=document)
         screen.request.show(entry, screen.base_url)
@@ -182,7 +212,7 @@ async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: Sen
     try:
         return await session.diagnose(sent, log=log, progress=progress)
     except Exception as error:
-        entry.undiagnosed = _told(error)
+        entry.undiagnosed = told_error(error)
         return None
     finally:
         watching.cancel()
@@ -210,7 +240,7 @@ async def _settle(screen: MainScreen, session: Session, entry: Entry, sent: list
     try:
         trial: Trial = await session.settle(applied.finding, applied.number, sent)
     except Exception as error:
-        entry.undiagnosed = _told(error)
+        entry.undiagnosed = told_error(error)
         _show_diagnosis(screen, entry)
         return
     finally:
@@ -257,12 +287,13 @@ def _show_diagnosis(screen: MainScreen, entry: Entry) -> None:
     screen.bottom.update()
 
 
-def _told(error: Exception) -> str:
+def told_error(error: Exception) -> str:
     """A sentence for the user; the debugger's own errors are sentences already."""
     from llmdebug.debugger.session import SessionError
+    from llmdebug.formats.errors import FormatError
     from llmdebug.http.options import ClientOptionsError
 
-    if isinstance(error, SessionError | ClientOptionsError):
+    if isinstance(error, SessionError | ClientOptionsError | FormatError):
         return str(error)
     return f"an error of llmdebug itself: {type(error).__name__}: {error}"
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 def start(screen: MainScreen) -> None:
     """After the first paint: loads the debugger, starts the demo, asks the server."""
-    for entry in screen.worksheet.entries:
-        entry.request = entry.original = shown_request(screen, entry.request)
+    screen.worksheet.prepare(lambda request: shown_request(screen, request))
     screen.start(_start(screen))
 
 
@@ -55,6 +54,7 @@ async def _load(screen: MainScreen) -> None:
     screen.session = session
     if session is not None:
         session.secrets.update(screen.secrets)
+        await asyncio.to_thread(_prepare_steps, screen, session)
     screen.drafting = Drafting(opening.file or ("demo" if opening.demo else screen.base_url or "llmdebug"))
     await asyncio.to_thread(screen.drafting.load)
     screen.show_entry()
@@ -62,6 +62,17 @@ async def _load(screen: MainScreen) -> None:
         screen.tell(" ".join(app.notices), "warning")
     else:
         offer(screen)
+
+
+def _prepare_steps(screen: MainScreen, session: Session) -> None:
+    """The stepper of a recording that was opened."""
+    sheet = screen.steps
+    if sheet is None:
+        return
+    from llmdebug.debugger.resume import file_key
+    from llmdebug.debugger.stepper import Stepper
+
+    sheet.stepper = Stepper(session, sheet.exchanges, aim=sheet.aim, file=file_key(sheet.exchanges.path))
 
 
 async def _session(screen: MainScreen, sources: tuple[str, ...]) -> Session | None:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llmdebug.tui.acts import copying, drafting, editing, linking, looking, moving, remedies, sending, tokens
+from llmdebug.tui.acts import (
+    copying,
+    drafting,
+    editing,
+    linking,
+    listing,
+    looking,
+    moving,
+    remedies,
+    sending,
+    stepping,
+    tokens,
+)
 from llmdebug.tui.commands import Command
 from llmdebug.tui.screens.main import MainScreen
 
@@ -51,6 +63,16 @@ ACTS: dict[str, Act] = {
     "pick": moving.pick,
     "next-request": moving.next_request,
     "previous-request": moving.previous_request,
+    "step": stepping.step,
+    "continue": stepping.go_on,
+    "break": stepping.break_,
+    "run-to-here": stepping.run_to_here,
+    "skip": stepping.skip,
+    "restart": stepping.restart,
+    "resume": listing.resume,
+    "refusals": listing.refusals,
+    "filter": listing.filter_,
+    "history": listing.history,
     "next-view": moving.next_view,
     "fold": moving.fold,
     "fold-all": moving.fold_all,

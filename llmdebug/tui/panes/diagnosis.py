@@ -22,6 +22,7 @@ WITHOUT_DIAGNOSIS: dict[str, str] = {
     "no_answer": "No answer came, so there is nothing to diagnose.",
 }
 """What is said of an answer in each state where there is no diagnosis of it."""
+RECORDED = "This is the recorded answer: {send} sends the request again."
 
 
 class DiagnosisPane(LinePane):
@@ -88,7 +89,8 @@ class DiagnosisPane(LinePane):
         if entry.undiagnosed:
             return [(Span("✗ ", "error"), *safe(f"This answer is not diagnosed: {entry.undiagnosed}", "error"))]
         if entry.exchange is not None and not entry.diagnosing:
-            return [safe(WITHOUT_DIAGNOSIS.get(entry.state, ""), "dim")]
+            told = RECORDED if entry.is_recorded else WITHOUT_DIAGNOSIS.get(entry.state, "")
+            return [safe(self.keymap.told(told), "dim")]
         traced = "A refusal is traced here to the line of the server's source that refused."
         if not self.linked:
             traced = "No source is linked: {link-source} links the server's, to trace a refusal in it."

@@ -83,7 +83,25 @@ class RequestsPane(LinePane):
         self._title_text = title
 
     def heading(self, cells: int) -> tuple[Row, Row]:
-        return (Span(shorten(f"Requests  {self._title_text()}", cells)),), ()
+        return (Span(shorten(self._title_text(), cells)),), ()
 
     def make_rows(self, cells: int) -> Rows:
-        return EntryRows(self.worksheet, cells)
+        steps = self.worksheet.recording
+        if steps is None:
+            return EntryRows(self.worksheet, cells)
+        from llmdebug.tui.panes.steprows import StepRows
+
+        return StepRows(steps, cells)
+
+    @property
+    def under_cursor(self) -> int:
+        """The entry's place in the worksheet."""
+        steps = self.worksheet.recording
+        return self.cursor if steps is None else steps.entry_at(self.cursor)
+
+    def look_at(self, index: int) -> None:
+        """Puts the cursor on an entry, where the list shows it."""
+        steps = self.worksheet.recording
+        place = index if steps is None else steps.place_of(index)
+        if place is not None:
+            self.move_to(place)

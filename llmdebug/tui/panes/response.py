@@ -85,6 +85,10 @@ class ResponsePane(LinePane):
     def _status(entry: Entry, exchange: Exchange, cells: int) -> Row:
         """Status, time and size; where they have no room the reason goes first, then size and time."""
         stale = (Span("older edit: ", "warning"),) if entry.is_stale else ()
+        if entry.is_recorded:
+            stale = (*stale, Span("recorded: ", "dim"))
+        elif entry.was:
+            stale = (*stale, Span(f"changed, was {entry.was}: ", "warning"))
         full = responseview.status_spans(exchange, brief=entry.is_stale)
         brief = responseview.status_spans(exchange, brief=True)
         tries = [(*stale, *spans) for spans in (full, brief, brief[:2])]

@@ -21,7 +21,7 @@ from llmdebug.tui.panes.linepane import LinePane
 from llmdebug.tui.panes.request import RequestPane
 from llmdebug.tui.panes.requests import RequestsPane
 from llmdebug.tui.panes.response import ResponsePane
-from llmdebug.tui.screens.situation import hints, met, title
+from llmdebug.tui.screens.situation import hints, list_title, met, title
 from llmdebug.tui.theme import Theme, background_of
 from llmdebug.tui.views.rows import Row, Span
 from llmdebug.tui.views.safetext import clean
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from llmdebug.debugger.session import Session
+    from llmdebug.debugger.stepper import Stepper
     from llmdebug.debugger.tokenizing import Tokenizing
     from llmdebug.http.exchange import Request
     from llmdebug.tui.acts.drafting import Drafting
     from llmdebug.tui.panes.editor import RequestEditor
+    from llmdebug.tui.stepsheet import StepSheet
 
 ORDER: tuple[Pane, ...] = ("requests", "request", "response", "diagnosis")
 """Panes as Tab goes through them."""
@@ -78,6 +80,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.warned: bytes | None = None
         """The body that was held back, as its ids have no token."""
         self.sending: asyncio.Task[None] | None = None
+        self.replaying = False
+        """Whether `sending` sends one step after the other."""
         self.checking: asyncio.Task[None] | None = None
         self.tasks: set[asyncio.Task[None]] = set()
         self.told_warnings: set[str] = set()
@@ -85,7 +89,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """What is to be ended with the screen."""
         self.title_bar = TitleBar(theme, lambda: title(self))
         self.bottom = BottomBar(theme, lambda: hints(self))
-        self.requests = RequestsPane(theme, worksheet, lambda: f"{len(worksheet.entries):,}")
+        self.requests = RequestsPane(theme, worksheet, lambda: list_title(worksheet))
         self.request = RequestPane(theme)
         self.response = ResponsePane(theme)
         self.diagnosis = DiagnosisPane(theme)
@@ -171,6 +175,16 @@ class MainScreen(Screen[None], inherit_bindings=False):
     # Showing.
 
     @property
+    def steps(self) -> StepSheet | None:
+        """The recording that is stepped through."""
+        return self.worksheet.recording
+
+    @property
+    def stepper(self) -> Stepper | None:
+        """Once the debugger is loaded."""
+        return self.steps.stepper if self.steps is not None else None
+
+    @property
     def entry(self) -> Entry | None:
         return self.worksheet.entry
 
@@ -192,7 +206,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def show_list(self) -> None:
         self.requests.rebuild()
         if self.worksheet.entries:
-            self.requests.move_to(self.worksheet.current)
+            self.requests.look_at(self.worksheet.current)
         self.title_bar.update()
         self.bottom.update()
 

@@ -11,6 +11,7 @@ from llmdebug.tui.views.safetext import clean, shorten_middle
 
 if TYPE_CHECKING:
     from llmdebug.tui.screens.main import MainScreen
+    from llmdebug.tui.worksheet import Worksheet
 
 
 def title(screen: MainScreen) -> tuple[Row, Row]:
@@ -28,9 +29,27 @@ def title(screen: MainScreen) -> tuple[Row, Row]:
         left.append(Span("  " + shorten_middle(clean(screen.linking), 40)))
     else:
         left.append(Span("  no source linked"))
+    return tuple(left), _place(screen)
+
+
+def _place(screen: MainScreen) -> Row:
+    """Which request of how many; while many are sent, how far that is."""
     count = len(screen.worksheet.entries)
-    right = (Span(f" {screen.worksheet.current + 1}/{count}"),) if count else ()
-    return tuple(left), right
+    stepper = screen.stepper
+    if screen.replaying and stepper is not None:
+        return (Span(f" replaying {stepper.at + 1:,}/{len(stepper.exchanges):,}", "warning"),)
+    return (Span(f" {screen.worksheet.current + 1:,}/{count:,}"),) if count else ()
+
+
+def list_title(worksheet: Worksheet) -> str:
+    """The list's name, and what is special about it."""
+    steps = worksheet.recording
+    if steps is None:
+        return f"Requests  {len(worksheet.entries):,}"
+    told = [] if steps.shown is None else [f"{len(steps.shown):,} with {clean(steps.filter)}"]
+    if steps.stepper is not None:
+        told += [f"break {clean(one.source)}" for one in steps.stepper.breakpoints]
+    return "Steps  " + " · ".join(told)
 
 
 def _server(screen: MainScreen) -> str:
@@ -47,6 +66,8 @@ def met(screen: MainScreen) -> set[Need]:
     can: set[Need] = {"busy"} if screen.sending is not None else {"idle"}
     if screen.opening.file is not None:
         can.add("file")
+    if screen.stepper is not None:
+        can.add("steps")
     if entry is None:
         return can
     can.add("request")
