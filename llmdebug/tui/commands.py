@@ -143,7 +143,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("break", "b", "break", "stop at a condition, or at this step; again: no more", needs=("steps",), footer=4),
     _command("run-to-here", "r", "run to here", "send up to the step under the cursor", needs=("steps", "idle")),
     _command("skip", "S", "skip", "pass over the next step", needs=("steps", "idle")),
-    _command("restart", "R", "restart", "begin at the first step again", needs=("steps", "idle")),
+    _command("restart", "B", "restart", "begin at the first step again", needs=("steps", "idle")),
     _command("resume", "C", "resume", "go on where the last replay of this file stood", needs=("steps", "idle")),
     _command("refusals", "f", "refusals", "the refusals by the line that refused", needs=("steps",)),
     _command("filter", "F", "filter", "list only the steps that meet a condition", needs=("steps",)),

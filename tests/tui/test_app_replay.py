@@ -104,7 +104,7 @@ async def test_marks_run_to_here_skip_and_restart(tmp_path: Path, nanoserve: Dem
         await app.press("G", "r")
         await app.shows("Stopped before step 4")
         assert at(app) == 3
-        await app.press("R")
+        await app.press("B")
         assert (at(app), app.main.worksheet.current) == (0, 0)
         assert len(app.main.stepper.attempts) == 0  # type: ignore[union-attr]
 
