@@ -100,9 +100,17 @@ class Probing:
             self._server.cancel()
 
     async def _ask(self) -> Server:
-        from llmdebug.http.client import Client, ClientOptions
+        from llmdebug.http.options import ClientOptionsError
 
         self.family_of(None)
+        try:
+            return await self._asked()
+        except ClientOptionsError as error:
+            return Server(problem=str(error))
+
+    async def _asked(self) -> Server:
+        from llmdebug.http.client import Client, ClientOptions
+
         quick = msgspec.structs.replace(
             self._options or ClientOptions(),
             connect_timeout_s=SECONDS,

@@ -15,6 +15,8 @@ from llmdebug.diagnosis.doubts import NO_DOUBTS, Doubts
 from llmdebug.diagnosis.drift import drift_of_request, drift_of_routes, drift_of_versions
 from llmdebug.diagnosis.preflight import preflight
 from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
+from llmdebug.families.load import load_families
+from llmdebug.families.reading import refusal_of
 from llmdebug.formats.serverlog import read_log
 from llmdebug.http.exchange import Exchange, Request
 from llmdebug.index.build import Index, Progress, open_index, silent
@@ -31,6 +33,19 @@ def _linked(source: str | Path | Linked) -> Linked:
     if found is None:
         raise TreeError(f"{source} is not in the cache: `llmdebug sources add {source}` fetches it.")
     return found
+
+
+def _with_family(diagnosis: Diagnosis, exchange: Exchange) -> Diagnosis:
+    """The diagnosis with whose refusal it looks like, where that can be told without a tree."""
+    response = exchange.response
+    if response is None or response.status < 400:
+        return diagnosis
+    family = refusal_of(load_families().by_name.values(), response)
+    if family is None:
+        return diagnosis
+    source = f"pypi:{family.source.pypi[0]}==VERSION" if family.source.pypi else f"git:{family.source.git}@TAG"
+    note = f"the answer looks like one of {family.title}, whose source --source {source} links"
+    return msgspec.structs.replace(diagnosis, notes=(*diagnosis.notes, note))
 
 
 class LinkedTrees:
@@ -64,6 +79,8 @@ class LinkedTrees:
         with self._turn:
             told = read_log(log) if log else None
             diagnosis = diagnose(exchange, self._opened(progress, cancelled), told, models=models, doubted=doubted)
+            if not self.trees:
+                return _with_family(diagnosis, exchange)
             return diagnosis if live is None else self._held_against(live, exchange, diagnosis)
 
     @property

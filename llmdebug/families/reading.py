@@ -16,6 +16,8 @@ from llmdebug.jsontext.pointer import parse
 MAX_TEXT = 20_000
 """Characters of a text that patterns look at."""
 MAX_VALUES = 2_000
+TELLING = 0.5
+"""How sure the look of a refusal must be to name a family by it."""
 
 
 class Answer:
@@ -40,9 +42,10 @@ def certainty(family: Family, answers: dict[str, Answer]) -> float:
 
 
 def refusal_of(families: Iterable[Family], response: Response) -> Family | None:
-    """The family whose refusals look most like this answer."""
+    """The family whose refusals look most like this answer; None where many servers' look so."""
     answer = Answer(response)
-    found = [(sign.certainty, family) for family in families for sign in family.errors if holds(sign, answer)]
+    signs = ((sign, family) for family in families for sign in family.errors)
+    found = [(sign.certainty, family) for sign, family in signs if sign.certainty >= TELLING and holds(sign, answer)]
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 

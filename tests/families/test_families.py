@@ -60,7 +60,7 @@ def test_a_bad_file_is_told_with_its_key(tmp_path: Path, text: str, told: str) -
     [
         (b'{"object": "error", "message": "m", "code": 400}', (), "sglang"),
         (b'{"error": "e", "error_type": "validation"}', (), "tgi"),
-        (b'{"detail": [{"loc": [], "msg": "m"}]}', (), "fastapi"),
+        (b'{"detail": [{"loc": [], "msg": "m"}]}', (), None),
         (b"{}", (("Server", "llama.cpp"),), "llama.cpp"),
         (b"<html>", (), None),
     ],

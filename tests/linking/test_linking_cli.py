@@ -150,3 +150,14 @@ def test_link_tells_what_runs_and_links_it(nanoserve: DemoServer, capsys: pytest
     assert told["server"]["problem"] and "openapi" not in told["server"]
     code, out, err = run(capsys, "link", "127.0.0.1:1")
     assert code == 2 and "Nothing on this machine listens at port 1" in err and "no source is linked" in out
+
+
+def test_without_a_source_the_look_of_a_refusal_names_the_family(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    answer = tmp_path / "answer.txt"
+    answer.write_text('{"object": "error", "message": "m", "type": "BadRequestError", "param": null, "code": 400}')
+    _, out, _ = run(capsys, "diagnose", str(answer), "--status", "400")
+    assert "the answer looks like one of SGLang, whose source --source pypi:sglang==VERSION links" in " ".join(
+        out.split()
+    )

@@ -17,6 +17,7 @@ from llmdebug.demo.server import DemoServer
 from llmdebug.families.load import load_families
 from llmdebug.http.credentials import Credentials, credentials
 from llmdebug.http.exchange import Exchange, Request, Response
+from llmdebug.http.options import ClientOptions
 from llmdebug.linking.probe import probe
 from llmdebug.linking.server import Server
 
@@ -179,6 +180,11 @@ class _Always(dict[str, Any]):
 async def test_a_server_that_is_not_there_is_told() -> None:
     found, _ = await probed("http://127.0.0.1:1")
     assert found.problem.startswith("127.0.0.1:1 refused the connection")
+
+
+async def test_options_that_cannot_be_used_are_told(tmp_path: Path) -> None:
+    found, _ = await probed("http://127.0.0.1:1", options=ClientOptions(ca_file=str(tmp_path / "absent.pem")))
+    assert found.problem.startswith(f"The CA file {tmp_path}/absent.pem cannot be used")
 
 
 async def test_families_of_the_user_are_known_and_bad_ones_told(tmp_path: Path) -> None:
