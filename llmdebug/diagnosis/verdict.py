@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 SCHEMA = "llmdebug.diagnosis/1"
-NO_TREE = "no source tree is linked: give --source with the server's package folder, pypi:NAME==VERSION or auto to find the line"
+NO_TREE = "no source tree is linked: give --source with the server's package folder, or auto, to find the line"
 """The note of a diagnosis without a tree; a screen may say it in its own way."""
 
 Kind = Literal[
