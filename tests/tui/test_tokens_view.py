@@ -16,6 +16,7 @@ from llmdebug.tokens.report import PromptTokens, TokenReport
 from llmdebug.tokens.values import Cells, Difference, Reading, TemplateFault
 from llmdebug.tui.views.rows import plain
 from llmdebug.tui.views.tokencells import MODES, CellRows, ShownCells, ShownReport
+from llmdebug.tui.worksheet import Entry
 
 
 def cells(*pieces: tuple[int, bytes, str]) -> Cells:
@@ -138,10 +139,19 @@ async def test_ids_without_a_token_are_held_back_once(nanoserve: DemoServer) -> 
         await app.shows("leave out the id that has no token")
 
 
+def summary_of(entry: Entry) -> str:
+    return entry.diagnosis.summary if entry.diagnosis is not None else ""
+
+
 async def test_the_refusal_of_a_template_is_weighed(nanoserve: DemoServer) -> None:
     user = {"role": "user", "content": "Hello"}
     session = Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False)
     chat = of_demo(nanoserve, {"messages": [user, user]}, "/v1/chat/completions")
     async with driven(session, chat, base_url=nanoserve.base_url) as app:
         await app.press("s")
+        await app.shows("bad_value")
+        await app.press("tab", "tab", "t")
+        await app.until(lambda: app.main.entry is not None and summary_of(app.main.entry).startswith("/messages/1"))
+        await app.shows("[trail]")
+        await app.press("t")
         await app.shows("/messages/1 is refused by the chat")

@@ -115,8 +115,17 @@ async def weigh(screen: MainScreen, session: Session, entry: Entry, finding: Fin
         entry.diagnosis = weighed.diagnosis
         if screen.entry is entry:
             screen.request.rebuild()
-            screen.diagnosis.show(entry, linked=screen.linked)
+            _show_in_place(screen, entry)
             screen.bottom.update()
+
+
+def _show_in_place(screen: MainScreen, entry: Entry) -> None:
+    """The diagnosis anew, as far down and in the view in which it is being read."""
+    pane = screen.diagnosis
+    trail, top, cursor = pane.trail, pane.top, pane.cursor
+    pane.show(entry, linked=screen.linked)
+    pane.trail, pane.top, pane.cursor = trail, top, cursor
+    pane.rebuild()
 
 
 def _quietly(what: str) -> None:
