@@ -11,7 +11,7 @@ from package_index import SMALL, PackageIndex, wheel
 
 from llmdebug.cli.main import COMMANDS, application
 from llmdebug.debugger.session import Session
-from llmdebug.debugger.sources import remembered
+from llmdebug.debugger.sources import remember, remembered
 from llmdebug.demo.server import SOURCE, DemoServer
 from llmdebug.http.exchange import Request
 from llmdebug.linking import shelf
@@ -161,3 +161,11 @@ def test_without_a_source_the_look_of_a_refusal_names_the_family(
     assert "the answer looks like one of SGLang, whose source --source pypi:sglang==VERSION links" in " ".join(
         out.split()
     )
+
+
+async def test_a_server_whose_source_is_to_be_found_each_time_is_remembered_so(nanoserve: DemoServer) -> None:
+    remember(nanoserve.base_url, ["auto"])
+    async with Session(base_url=nanoserve.base_url) as session:
+        assert list(session.pending) == ["auto"] and not session.trees.trees
+        await session.link_given()
+        assert not list(session.pending) and session.trees.links[0].folder == str(SOURCE)

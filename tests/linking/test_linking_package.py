@@ -335,3 +335,22 @@ def test_broken_archives_are_refused(noise: bytes, place: int) -> None:
                     unpack_tar(file, unpacking)
             except SourceError:
                 continue
+
+
+def test_who_comes_second_takes_what_is_there(index: PackageIndex) -> None:
+    index.files[WHEEL] = wheel(SMALL)
+    first = fetch_package(SPEC)
+    index.files[WHEEL] = wheel({**SMALL, "served/more.py": b"1"})
+    assert fetch_package(SPEC) == first and shelf.damage(SPEC) == []
+
+
+def test_what_killed_processes_left_is_swept_after_a_day(index: PackageIndex) -> None:
+    index.files[WHEEL] = wheel(SMALL)
+    folder = shelf.shelf_folder()
+    for name, age in (("old", 2 * shelf.STALE_S), ("new", 0)):
+        (folder / f".part-{name}" / "tree").mkdir(parents=True)
+        then = (folder / f".part-{name}").stat().st_mtime - age
+        os.utime(folder / f".part-{name}", (then, then))
+    fetch_package(SPEC)
+    assert sorted(place.name for place in folder.iterdir() if place.name.startswith(".part")) == [".part-new"]
+    assert [kept.spec for _, kept in shelf.all_kept()] == ["pypi:served==1.0"]
