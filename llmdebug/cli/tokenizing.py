@@ -89,7 +89,16 @@ def _body(wanted: Wanted, connection: Connection) -> tuple[Any, Request | None]:
 
 
 def _input(given: str) -> str:
-    return sys.stdin.buffer.read(MAX_INPUT).decode("utf-8", "surrogateescape") if given == "-" else given
+    """Raises CommandError."""
+    if given != "-":
+        return given
+    data = sys.stdin.buffer.read(MAX_INPUT + 1)
+    if len(data) > MAX_INPUT:
+        raise CommandError(f"stdin holds more than {MAX_INPUT:,} bytes: that is more than is read as one prompt.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"stdin is no UTF-8: byte {error.start} is none of it.") from error
 
 
 def _ids(text: str) -> list[int]:

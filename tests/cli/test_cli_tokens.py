@@ -76,6 +76,11 @@ async def test_recorded_exchanges_are_weighed_with_a_tokenizer(nanoserve: DemoSe
     assert "there is no such folder or file" in broken.lines[0]["notes"][-1]
 
 
+async def test_a_text_that_is_no_utf_8_is_a_sentence() -> None:
+    done = await run(*DEMO, "--text", "-", stdin=b"a\xff")
+    assert done.code == 2 and done.says("stdin is no UTF-8: byte 1")
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
