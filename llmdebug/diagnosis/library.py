@@ -48,8 +48,11 @@ class Library:
         return any(re.search(pattern, text, re.I) for pattern in self.texts)
 
     def share(self, text: str) -> float:
-        """Of the letters of a text, those in lines that the library says."""
-        said = [line for line in text.splitlines() if self.says(line)]
+        """Of the letters of a text, those in lines that the library says; none where somebody else speaks first."""
+        lines = [line for line in text.splitlines() if letters_in(line)]
+        if not lines or not self.says(lines[0]):
+            return 0.0
+        said = [line for line in lines if self.says(line)]
         return sum(map(letters_in, said)) / max(letters_in(text), 1)
 
     def is_used(self, ground: Ground) -> bool:

@@ -41,6 +41,8 @@ _FAILURE = re.compile(
 )
 _QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"")
 _ACCESS = re.compile(r'HTTP/\d(?:\.\d)?"? \d{3}|^(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) /')
+_OF_VALUES = re.compile(r"Value|Key|Index|Lookup|Request|Valid|HTTP|Assert|Decode")
+"""Names of exceptions that values of a request raise; others, as RuntimeError and panic, speak of the server."""
 _WRONG_TYPE = frozenset({"TypeError", "AttributeError"})
 
 Refusal = Callable[[Question], Finding | None]
@@ -159,6 +161,8 @@ def _of_trace(
     found = refusal(said) or Finding("other")
     if found.kind in {"bad_value", "other"} and trace.error in _WRONG_TYPE:
         found.kind = "wrong_type"
+    elif found.kind == "bad_value" and not found.spots and not _OF_VALUES.search(trace.error):
+        found.kind = "other"
     if not story.placed or ground is None:
         last = trace.frames[-1]
         found.notes.append(

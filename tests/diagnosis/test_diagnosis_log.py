@@ -170,6 +170,7 @@ def test_places_of_other_languages(tree: Path) -> None:
     log = "panic: no such thing\n\ngoroutine 1 [running]:\nshop/server.chat()\n\t/build/server/routes.go:4 +0x1a\n"
     found = told(tree, {}, 500, "", log)
     assert (found.sites[0].file, found.sites[0].line, found.sites[0].role) == ("server/routes.go", 4, "raises")
+    assert found.kind == "other"
 
 
 def test_hostile_logs(tree: Path) -> None:
