@@ -16,7 +16,9 @@ _LEVEL = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL"
 _PIECE = re.compile(
     rf"(?P<time>(?:{_TIME}) ?)"
     rf"|(?P<level>\b(?:{_LEVEL})\b:? {{0,6}})"
-    r"|(?P<named>\((?=[^()]{0,80}\bpid=\d)[^()]{1,80}\) ?|\[[^\[\]]{1,120}\]:? ?|[\w./-]{1,60}\[\d{1,8}\]: ?)"
+    r"|(?P<named>\((?=[^()]{0,80}\bpid=\d)[^()]{1,80}\) ?|\[[^\[\]]{1,120}\]:? ?"
+    r"|(?:[\w.-]{1,60} )?[\w./-]{1,60}\[\d{1,8}\]: ?)"
+    r"|(?P<stream>std(?:out|err) [FP] )"
     r"|(?P<container>[\w.-]{1,60} {0,30}\| )"
     r"|(?P<dash>[-|] )"
 )

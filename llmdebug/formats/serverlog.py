@@ -172,7 +172,7 @@ class _Reader:
             return False
         indent = len(text) - len(text.lstrip(" "))
         if here.has_ended:
-            is_another = line.level or line.is_headed > here.is_headed
+            is_another = line.level or (line.is_headed and not (here.is_headed and indent))
             if not text.strip() or is_another or len(here.message) >= MAX_MESSAGE_LINES:
                 self._end(line.stream)
                 return False

@@ -167,6 +167,8 @@ def test_what_python_itself_prints() -> None:
         ("ERROR:    it broke", "it broke", "ERROR", ""),
         ("2026-01-01 12:00:00,123 - WARN - it broke", "it broke", "WARNING", ""),
         ("Nov 29 12:00:00 server[12]: it broke", "it broke", "", "server[12]:"),
+        ("Nov 29 12:00:00 box server[12]:   it broke", "  it broke", "", "box server[12]:"),
+        ("2026-01-01T12:00:00.123456789Z stderr F   it broke", "  it broke", "", ""),
         ("web-1  | 12:00:00 INFO it broke", "it broke", "INFO", "web-1  |"),
         ("\x1b[31mit broke\x1b[0m", "it broke", "", ""),
         ("    indented = [1]", "    indented = [1]", "", ""),
