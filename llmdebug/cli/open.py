@@ -16,6 +16,7 @@ def command(
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help="Requests, or a recording to step through.")
     ] = None,
+    tokenizer: options.TokenizerName = "",
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
     no_record: options.NoRecord = False,
@@ -38,6 +39,7 @@ def command(
         base_url=url,
         sources=source,
         file=file,
+        tokenizer=tokenizer,
         header_lines=tuple(header),
         api_key_env=api_key_env,
         client={

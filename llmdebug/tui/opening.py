@@ -37,6 +37,8 @@ class Opening:
     """The embedded server to start, its port taken already; its requests are opened."""
     probe: bool = True
     """Whether the server may be asked what it is."""
+    tokenizer: str = ""
+    """Folder, `tokenizer.json` or Hugging Face id; empty: the one that the server says it serves."""
     families: Path | None = None
     """The folder of the user's own families of servers."""
 

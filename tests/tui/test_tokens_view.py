@@ -126,6 +126,14 @@ async def test_another_tokenizer_is_used_or_its_problem_told(
         await app.until(lambda: app.app.screen is app.main)
 
 
+async def test_a_tokenizer_that_was_given_at_the_start_is_used(folders: dict[str, Path]) -> None:
+    session = Session(base_url="http://127.0.0.1:9", keep=False, probing=False)
+    opened = {"base_url": "http://127.0.0.1:9", "tokenizer": str(folders["unigram"]), "probe": False}
+    async with driven(session, request(b'{"prompt": "Alice"}'), **opened) as app:  # type: ignore[arg-type]
+        await app.press("number_sign")
+        await app.shows("500 ids of")
+
+
 async def test_ids_without_a_token_are_held_back_once(nanoserve: DemoServer) -> None:
     session = Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False)
     async with driven(session, of_demo(nanoserve, {"prompt": [1, 9999]}), base_url=nanoserve.base_url) as app:

@@ -31,7 +31,7 @@ def tokenizing(screen: MainScreen, session: Session) -> Tokenizing:
     from llmdebug.debugger.tokenizing import Tokenizing
 
     if screen.tokens is None:
-        screen.tokens = Tokenizing(session)
+        screen.tokens = Tokenizing(session, name=screen.opening.tokenizer)
     return screen.tokens
 
 
@@ -80,11 +80,16 @@ async def convert(screen: MainScreen, report: TokenReport) -> str:
     return ""
 
 
+def _may_look(screen: MainScreen) -> bool:
+    """Whether a tokenizer may be sought without being asked for: the server is asked where it is."""
+    return bool(screen.opening.probe or screen.opening.tokenizer or screen.tokens)
+
+
 async def is_held_back(screen: MainScreen, session: Session, entry: Entry) -> bool:
     """Whether a request is not sent yet: its ids have no token, and this was not said before."""
     from llmdebug.debugger.evidence import warning_of
 
-    if screen.warned == entry.request.body or not (screen.opening.probe or screen.tokens):
+    if screen.warned == entry.request.body or not _may_look(screen):
         return False
     warning = await warning_of(tokenizing(screen, session), entry.request, progress=screen.tell)
     if not warning:
@@ -99,7 +104,7 @@ async def weigh(screen: MainScreen, session: Session, entry: Entry, finding: Fin
     from llmdebug.debugger.evidence import is_about_tokens, with_tokens
     from llmdebug.tokens.values import TokenizerError
 
-    if not is_about_tokens(finding) or not (screen.opening.probe or screen.tokens):
+    if not is_about_tokens(finding) or not _may_look(screen):
         return
     tokens = tokenizing(screen, session)
     try:
