@@ -21,7 +21,7 @@ from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.request import remedy_of
 from llmdebug.diagnosis.remedies.trial import Trial
 from llmdebug.diagnosis.route import Registered
-from llmdebug.diagnosis.sentence import MAX_QUOTED, shortened
+from llmdebug.diagnosis.sentence import shortened
 from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, Kind, Remedy, TrailStep
 from llmdebug.diagnosis.wording import MAX_SENTENCE
 from llmdebug.http.exchange import Exchange, Request, Response
@@ -30,6 +30,7 @@ from llmdebug.jsontext.pointer import PointerError
 from llmdebug.tokens.report import PromptTokens, TokenReport
 
 MAX_POSITIONS = 4
+MAX_STEP = 260
 SURE = 0.95
 OF_VALUES: frozenset[Kind] = frozenset({"bad_value", "out_of_range", "other", "upstream", "wrong_type"})
 """Kinds of a refusal that a bad id can be the reason of."""
@@ -38,7 +39,8 @@ OF_VALUES: frozenset[Kind] = frozenset({"bad_value", "out_of_range", "other", "u
 def weighed(diagnosis: Diagnosis, exchange: Exchange, report: TokenReport, indexes: Sequence[Index] = ()) -> Diagnosis:
     """The diagnosis with what the tokens say. Never raises for what an exchange or a report holds."""
     question = ask(exchange)
-    steps = [step for prompt in report.prompts for step in _of_prompt(prompt, report)]
+    said = " ".join(question.answer.text.split()) if question is not None else ""
+    steps = [step for prompt in report.prompts for step in _of_prompt(prompt, report, said)]
     if question is None:
         return msgspec.structs.replace(
             diagnosis,
@@ -46,7 +48,9 @@ def weighed(diagnosis: Diagnosis, exchange: Exchange, report: TokenReport, index
             notes=(*diagnosis.notes, *_deadly(report)),
         )
     refused = question.answer.refused
-    fields = _blame(diagnosis, question, report) if refused else diagnosis.fields
+    if not refused:
+        steps = []
+    fields = _blame(diagnosis, said, report) if refused else diagnosis.fields
     again = msgspec.structs.replace(
         diagnosis,
         summary=_summary(diagnosis, fields, report),
@@ -63,14 +67,20 @@ def _inserted(trail: tuple[TrailStep, ...], steps: list[TrailStep]) -> tuple[Tra
     return (*trail[:last], *steps, *trail[last:])
 
 
-def _of_prompt(prompt: PromptTokens, report: TokenReport) -> list[TrailStep]:
+def _of_prompt(prompt: PromptTokens, report: TokenReport, said: str) -> list[TrailStep]:
+    """`said` is what the server said."""
     place = prompt.prompt.pointer
     if prompt.fault is not None:
+        message = prompt.fault.message
+        is_same = message in said
         where = f", at line {prompt.fault.line} of the template: {prompt.fault.source}" if prompt.fault.line else ""
         return [
             TrailStep(step="hypothesis", text=f"the chat template refuses {place}"),
             TrailStep(step="experiment", text="rendered the conversation with the model's own chat template"),
-            TrailStep(step="for", text=shortened(f'it refuses here too: "{prompt.fault.message}"{where}', MAX_QUOTED)),
+            TrailStep(
+                step="for",
+                text=shortened(f'it refuses{" with the same words" if is_same else ""}: "{message}"{where}', MAX_STEP),
+            ),
         ]
     if prompt.reading is None or prompt.prompt.form != "ids":
         return []
@@ -136,12 +146,12 @@ def _deadly(report: TokenReport) -> list[str]:
     return [f"ids out of the vocabulary were sent in {', '.join(places[:4])}: some servers die of them"]
 
 
-def _blame(diagnosis: Diagnosis, question: Question, report: TokenReport) -> tuple[BlamedField, ...]:
+def _blame(diagnosis: Diagnosis, said: str, report: TokenReport) -> tuple[BlamedField, ...]:
     """The guilty message of a template's refusal, and ids without a token, before what was blamed so far."""
     found: list[BlamedField] = []
     for prompt in report.prompts:
         pointer = prompt.prompt.pointer
-        if prompt.fault is not None and prompt.fault.message in " ".join(question.answer.text.split()):
+        if prompt.fault is not None and prompt.fault.message in said:
             found.append(blamed(pointer, f"the chat template refuses it: {prompt.fault.message}", SURE))
         elif prompt.outside and prompt.reading and diagnosis.kind in OF_VALUES and _is_suspect(diagnosis, pointer):
             ids = prompt.reading.cells.ids
