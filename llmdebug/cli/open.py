@@ -17,6 +17,10 @@ def command(
         str | None, typer.Option("--file", metavar="FILE", help="Requests, or a recording to step through.")
     ] = None,
     tokenizer: options.TokenizerName = "",
+    model: Annotated[
+        str,
+        typer.Option("--model", metavar="NAME", help="The model to ask for, instead of the recorded one."),
+    ] = "",
     header: options.Headers,
     api_key_env: options.ApiKeyEnv = None,
     no_record: options.NoRecord = False,
@@ -40,6 +44,7 @@ def command(
         sources=source,
         file=file,
         tokenizer=tokenizer,
+        model=model,
         header_lines=tuple(header),
         api_key_env=api_key_env,
         client={

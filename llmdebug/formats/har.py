@@ -255,7 +255,7 @@ def _whole(value: Any) -> int:
 def _written(exchange: Exchange, comment: str) -> dict[str, Any]:
     timing = exchange.timing or Timing(started_at=0.0)
     entry: dict[str, Any] = {
-        "startedDateTime": datetime.fromtimestamp(timing.started_at, UTC).isoformat(),
+        "startedDateTime": _moment(timing.started_at),
         "time": _ms(timing.end),
         "request": _written_request(exchange.request),
         "response": _written_response(exchange),
@@ -267,6 +267,14 @@ def _written(exchange: Exchange, comment: str) -> dict[str, Any]:
     if comment:
         entry["comment"] = comment
     return entry
+
+
+def _moment(started_at: float) -> str:
+    """A time that no calendar has is the beginning of all."""
+    try:
+        return datetime.fromtimestamp(started_at, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC).isoformat()
 
 
 def _written_timings(timing: Timing) -> dict[str, float]:

@@ -72,8 +72,8 @@ class _Reader:
         self._own: dict[str, str] = {}
         """Variables that the text sets."""
         self._depth = depth
-        self._first_line = first_line
         self._at = 0
+        self._counted = (0, first_line)
         self._words: list[str] = []
         self._line = 0
         self._word: list[str] | None = None
@@ -280,7 +280,11 @@ class _Reader:
         raise self._error(f"The here-document is not closed with {end_word}")
 
     def _line_at(self, offset: int) -> int:
-        return self._text.count("\n", 0, offset) + self._first_line
+        """Counted on from the last place that was asked for."""
+        before, line = self._counted
+        line += self._text.count("\n", before, offset) if offset >= before else -self._text.count("\n", offset, before)
+        self._counted = (offset, line)
+        return line
 
     def _error(self, told: str) -> FormatError:
         return FormatError(self._path, f"The shell text is not complete: {told}.", line=self._line_at(self._at))

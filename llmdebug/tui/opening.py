@@ -28,6 +28,8 @@ class Opening:
     base_url: str | None = None
     sources: tuple[str, ...] = ()
     file: str | None = None
+    model: str = ""
+    """The model that the steps of a recording ask for; empty: the recorded one."""
     header_lines: tuple[str, ...] = ()
     api_key_env: str | None = None
     client: Mapping[str, Any] = field(default_factory=dict)
@@ -133,4 +135,4 @@ def _of_file(opening: Opening) -> Worksheet:
     base = opening.base_url or default_base_url(os.environ)
     variables = {"base_url": base} if base else {}
     exchanges = open_exchanges(opening.file or "", base_url=base, variables=variables)
-    return StepSheet(exchanges, Aim(base_url=opening.base_url or ""))
+    return StepSheet(exchanges, Aim(base_url=opening.base_url or "", model=opening.model))

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from llmdebug.formats.clienterror import read_client_error
-from llmdebug.formats.curl import looks_like_curl, parse_curl
+from llmdebug.formats.curl import looks_like_curl, parse_curls
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.serverlog import looks_like_log
 from llmdebug.http.exchange import Request, Response
@@ -28,6 +28,8 @@ class Pasted(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Literal["curl", "request", "body", "answer", "log", "nothing"]
     request: Request | None = None
+    others: tuple[Request, ...] = ()
+    """Of several curl commands, those behind the first."""
     body: bytes = b""
     answer: Response | None = None
     log: str = ""
@@ -62,7 +64,8 @@ def understand(text: str) -> Pasted:
 
 def _curl(text: str) -> Pasted:
     try:
-        return Pasted(kind="curl", request=parse_curl(text))
+        first, *others = parse_curls(text)
+        return Pasted(kind="curl", request=first, others=tuple(others))
     except FormatError as error:
         return Pasted(kind="nothing", problem=error.message)
 

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.exchanges import row_of
@@ -92,6 +96,39 @@ def test_a_file_that_shrinks_meanwhile_is_told(file: Path) -> None:
     file.write_bytes(b"")
     with pytest.raises(FormatError, match="is no record"):
         recorded.exchange(1)
+
+
+RECORD = b'{"record":"request","id":"1","at":1e300,"request":{"method":"GET","url":"http://h"}}\n'
+PIECES = st.sampled_from(
+    [
+        RECORD,
+        b'{"record":"answer","id":"1","response":{"status":70000,"body":{"base64":"?"}},"timing":{"started_at":-1e99}}\n',
+        b'{"record":"answer","id":"2"}\n',
+        b'{"record":"note","id":"1","name":"n","at":0,"value":[1]}\n',
+        b'{"record":"answer","id":"1","failure":{"kind":"no such kind","message":3}}\n',
+        b"\n",
+        b"[" * 2000 + b"\n",
+        b'{"record"',
+        b"\xff\x00\n",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=6))
+def test_any_lines_are_rows_or_an_error(pieces: list[bytes]) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"".join(pieces))
+        file.flush()
+        try:
+            recorded = RecordedLines(file.name)
+        except FormatError:
+            return
+        for number in range(len(recorded)):
+            assert recorded.row(number).method == "GET"
+            for read in (recorded.exchange, recorded.answer_text, recorded.request_text):
+                with suppress(FormatError):
+                    read(number)
+            assert recorded.note(number, "n") in (None, [1])
 
 
 def test_progress_is_told_in_bytes(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from recorded_pipeline import BAD, GOOD, NO_MODEL, har
 from screen_fakes import Driven
+from textual import events
 
 from llmdebug.demo.server import DemoServer
 from llmdebug.http.exchange import Exchange, Request, Response
@@ -181,6 +182,15 @@ async def test_the_history_is_searched_and_opened(tmp_path: Path, nanoserve: Dem
         await app.press("enter")
         await app.shows("POST /1")
         await app.shows("recorded: 404")
+
+
+async def test_several_pasted_curl_commands_stand_behind_the_steps(tmp_path: Path, nanoserve: DemoServer) -> None:
+    async with replaying(nanoserve, har(tmp_path, GOOD), linked=False) as app:
+        app.main.on_paste(events.Paste(f"curl {nanoserve.base_url}/v1/models\ncurl {nanoserve.base_url}/health"))
+        await app.shows("and 1 more")
+        assert (len(app.main.worksheet.entries), app.main.worksheet.current) == (3, 1)
+        await app.press("s")
+        await app.shows("200 OK")
 
 
 async def test_without_a_recording_the_keys_say_why(nanoserve: DemoServer) -> None:

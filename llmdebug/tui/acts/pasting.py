@@ -29,13 +29,17 @@ def paste(screen: MainScreen, text: str) -> None:
         _body(screen, pasted.body)
     elif pasted.request is not None:
         request = shown_request(screen, pasted.request)
-        screen.worksheet.insert_after_current(request)
+        entry = screen.worksheet.insert_after_current(request)
+        for other in pasted.others:
+            screen.worksheet.insert_after_current(shown_request(screen, other))
+        screen.worksheet.go(screen.worksheet.index_of(entry))
         if screen.base_url is None:
             screen.base_url = _origin(request.url)
         screen.show_entry(home=True)
         screen.activate("request")
         next_keys = screen.keymap.told("{send} sends it, {edit} edits it.")
-        screen.tell(f"Pasted: {request.method} {request.url}. {next_keys}", "ok")
+        more = f" and {len(pasted.others)} more" if pasted.others else ""
+        screen.tell(f"Pasted: {request.method} {request.url}{more}. {next_keys}", "ok")
 
 
 def _origin(url: str) -> str:

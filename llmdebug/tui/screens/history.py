@@ -34,7 +34,7 @@ class HistoryRows:
 
     def row(self, index: int) -> Row:
         facts = self._recorded.row(self._numbers[index])
-        when = time.strftime("%d %b %H:%M:%S", time.localtime(facts.started_at or 0))
+        when = _moment(facts.started_at)
         status = str(facts.status) if facts.status is not None else "✗"
         refused = facts.status is None or facts.status >= 300
         took = duration(facts.latency) if facts.latency is not None else ""
@@ -54,6 +54,14 @@ class HistoryRows:
             if needle.lower() in f"{facts.name} {facts.method} {facts.url} {facts.status}".lower():
                 return index
         return None
+
+
+def _moment(started_at: float | None) -> str:
+    """In the user's time; a file may say anything."""
+    try:
+        return time.strftime("%d %b %H:%M:%S", time.localtime(started_at or 0))
+    except (ValueError, OverflowError, OSError):
+        return " " * 15
 
 
 class HistoryScreen(ViewerScreen):
