@@ -237,18 +237,14 @@ class Index:
     def _modules_of(self, dotted: str) -> list[str]:
         if not self._modules:
             for path in self.kept:
-                stem = path.removesuffix(".py").removesuffix("/__init__")
-                self._modules.setdefault(stem.rpartition("/")[2], []).append(path)
+                self._modules.setdefault(self._module_path(path).rpartition("/")[2], []).append(path)
         last = dotted.rpartition(".")[2]
         tail = "/" + dotted.replace(".", "/")
-        return sorted(
-            (
-                path
-                for path in self._modules.get(last, [])
-                if ("/" + path.removesuffix(".py").removesuffix("/__init__")).endswith(tail)
-            ),
-            key=len,
-        )
+        return sorted((path for path in self._modules.get(last, []) if self._module_path(path).endswith(tail)), key=len)
+
+    def _module_path(self, path: str) -> str:
+        """A file as a module; the tree may be a package itself, whose name its own modules are imported by."""
+        return f"/{self.tree.root.name}/{path}".removesuffix(".py").removesuffix("/__init__")
 
 
 def pairs_of(text: str) -> list[str]:

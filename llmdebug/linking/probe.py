@@ -22,6 +22,7 @@ MAX_MODELS = 100
 MAX_FLAGS = 400
 MAX_FLAG_TEXT = 300
 DESCRIPTION = "/openapi.json"
+"""Asked last and alone: frameworks make it when it is first asked for, and do nothing else meanwhile."""
 _SLOW = frozenset({"first_byte_timeout", "total_timeout"})
 
 Ask = Callable[[str], Awaitable[Exchange]]
@@ -32,12 +33,13 @@ async def probe(families: Iterable[Family], ask: Ask) -> Server:
     """What runs behind `ask`. Never raises for what a server answers or does not."""
     known = list(families)
     counted = Counter(sign.get for family in known for sign in family.recognise)
-    paths = [path for path, _ in counted.most_common()]
+    paths = [path for path, _ in counted.most_common() if path != DESCRIPTION]
     asking = _Asking(ask)
     await asking.all(paths[:AT_ONCE])
     if not asking.answers:
         return Server(problem=asking.problem or "The server gave no answer that tells what it is.")
     await asking.all(paths[AT_ONCE:])
+    await asking.all([DESCRIPTION])
     await asking.again(DESCRIPTION)
     description = asking.answers.get(DESCRIPTION)
     openapi = description.json if description is not None and description.response.status == 200 else None
@@ -104,7 +106,7 @@ class _Asking:
         await asyncio.gather(*map(self._one, new))
 
     async def again(self, path: str) -> None:
-        """Asks once more where no answer came in time: a description is often made when it is first asked for."""
+        """Asks once more where no answer came in time."""
         if path in self._asked and path not in self.answers and path not in self._refused:
             await self._one(path)
 

@@ -146,3 +146,14 @@ def test_a_vote_can_be_cancelled(tmp_path: Path) -> None:
 def test_module_names_lead_to_files(tmp_path: Path, dotted: str, paths: list[str]) -> None:
     index = indexed(tmp_path, {"pkg/__init__.py": "", "pkg/mod.py": "x = 1\n"})
     assert index.modules(dotted) == paths
+
+
+def test_a_tree_that_is_a_package_itself_is_imported_from_by_its_own_name(tmp_path: Path) -> None:
+    root = tmp_path / "served"
+    (root / "api").mkdir(parents=True)
+    for path in ("__init__.py", "api/__init__.py", "api/models.py"):
+        (root / path).touch()
+    index = open_index(open_tree(root), keep=False)
+    assert index.modules("served.api.models") == ["api/models.py"]
+    assert index.modules("served.api") == ["api/__init__.py"] and index.modules("served") == ["__init__.py"]
+    assert index.modules("other.api.models") == []

@@ -143,8 +143,8 @@ async def test_two_gigabytes_are_not_read() -> None:
 async def test_a_redirect_to_another_host_is_not_followed() -> None:
     with AnsweringServer({"/v1/models": MODELS}) as other:
         away = redirect(f"{other.url}/v1/models")
-        paths = ["/v1/models", "/openapi.json", "/server_info", "/version", "/info", "/props", "/", "/get_server_info"]
-        with AnsweringServer(dict.fromkeys(paths, away)) as server:
+        with AnsweringServer({}) as server:
+            server.answers = _Always(away)
             found, _ = await probed(server.url)
     assert other.asked == [] and found.problem.endswith("redirects elsewhere, which is not followed.")
 
@@ -175,6 +175,19 @@ class _Always(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         return self._answer
+
+
+async def test_a_description_that_takes_its_time_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llmdebug.debugger.probing.SECONDS", 0.3)
+    with AnsweringServer({"/v1/models": MODELS}) as server:
+
+        def late(handler: BaseHTTPRequestHandler) -> None:
+            server.answers["/openapi.json"] = {"openapi": "3.1.0", "paths": {}}
+            server.ended.wait(30)
+
+        server.answers["/openapi.json"] = late
+        found, _ = await probed(server.url)
+    assert found.family == "sglang" and found.openapi == {"openapi": "3.1.0", "paths": {}}
 
 
 async def test_a_server_that_is_not_there_is_told() -> None:
