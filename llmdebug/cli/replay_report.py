@@ -163,6 +163,8 @@ def _stopped(stop: Stop) -> str:
         return f"Stopped inside the stream of step {stop.at:,} at {stop.condition}: {where} is next."
     if stop.why == "unreachable":
         return f"Stopped: the server cannot be reached. --resume goes on with {where}."
+    if stop.why == "interrupted":
+        return f"Interrupted. What was answered is kept; --resume goes on with {where}."
     return f"Stopped before {where}." if stop.why == "here" else ""
 
 

@@ -98,7 +98,11 @@ async def _replay(
         stepper.breakpoints = until
         _take_place(stepper, wanted)
         run = _Run(stepper, fail_on, JsonReport() if wanted.as_json else TextReport(len(exchanges)))
-        stop = await run.until_it_stops(wanted)
+        try:
+            stop = await run.until_it_stops(wanted)
+        except asyncio.CancelledError:
+            run.report.end(stepper, Stop(why="interrupted", at=stepper.at))
+            raise
         run.report.end(stepper, stop)
         for warning in session.warnings:
             say(warning)

@@ -69,6 +69,12 @@ class Attempts:
             if oldest is not None:
                 del self._kept[oldest]
 
+    def judge(self, step: int, judged: Judged) -> None:
+        """What a diagnosis that was made later says of a step's last attempt."""
+        listed = self._by_step.get(step)
+        if listed:
+            listed[-1] = msgspec.structs.replace(listed[-1], judged=judged)
+
     def last(self, step: int) -> Attempt | None:
         listed = self._by_step.get(step)
         return listed[-1] if listed else None

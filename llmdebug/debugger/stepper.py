@@ -33,7 +33,7 @@ ASK_ABOVE = 100
 NOTE = "replay"
 """The note beside an exchange that tells which step of which run it was."""
 
-Why = Literal["step", "here", "breakpoint", "stream", "unreachable", "end"]
+Why = Literal["step", "here", "breakpoint", "stream", "unreachable", "interrupted", "end"]
 Pace = Literal["none", "recorded"]
 
 _NO_SERVER = frozenset({"dns", "refused", "unreachable", "tls", "proxy", "connect_timeout"})

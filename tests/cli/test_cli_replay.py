@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,20 @@ async def test_requests_of_an_http_file_take_values_of_earlier_answers(tmp_path:
     assert first.response is not None
     assert json.loads(second.request.body)["prompt"] == json.loads(first.response.body)["choices"][0]["text"]
     assert ("X-Of", "application/json") in second.request.headers
+
+
+async def test_ctrl_c_ends_it_in_order(tmp_path: Path, nanoserve: DemoServer) -> None:
+    file, out = har(tmp_path, *[GOOD] * 500), tmp_path / "out.jsonl"
+    process = await start("replay", file, "--url", nanoserve.base_url, "--yes", "--record", str(out))
+    assert process.stdout is not None
+    for _ in range(5):
+        await process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    told, _ = await process.communicate()
+    assert process.returncode == 130
+    recorded = RecordedLines(out)
+    answered = sum(recorded.answered(number) for number in range(len(recorded)))
+    assert f"Interrupted. What was answered is kept; --resume goes on with step {answered + 1}." in told.decode()
 
 
 async def test_1000_exchanges_are_killed_in_the_middle_and_taken_up(tmp_path: Path, nanoserve: DemoServer) -> None:

@@ -111,12 +111,16 @@ async def test_marks_run_to_here_skip_and_restart(tmp_path: Path, nanoserve: Dem
 
 
 async def test_refusals_are_gathered_and_gone_to(tmp_path: Path, nanoserve: DemoServer) -> None:
-    async with replaying(nanoserve, har(tmp_path, GOOD, BAD, NO_MODEL, BAD), linked=False) as app:
+    async with replaying(nanoserve, har(tmp_path, GOOD, BAD, NO_MODEL, BAD)) as app:
+        await app.press("n")
+        await app.until(lambda: at(app) == 1)
+        await app.press("n")
+        await app.until(lambda: at(app) == 2)
         await app.press("c")
         await app.shows("All steps are done.")
         await app.press("f")
         await app.shows("Refusals  3 of 4 steps")
-        await app.shows("2 refused with 400")
+        await app.shows("2 refused at protocol.py:")
         await app.press("j", "enter")
         await app.until(lambda: app.main.worksheet.current == 2)
 
@@ -152,6 +156,19 @@ async def test_more_than_100_are_asked_for_and_cancelled(tmp_path: Path, slow_se
         await app.shows("What was answered is kept.")
         assert 2 < at(app) < 150
         assert app.main.sending is None
+
+
+async def test_it_stops_inside_a_stream(tmp_path: Path, slow_server: DemoServer) -> None:
+    streamed = {**GOOD, "max_tokens": 16, "stream": True}
+    async with replaying(slow_server, har(tmp_path, streamed, GOOD), linked=False) as app:
+        await ask(app, "b", "events >= 2")
+        await app.press("c")
+        await app.shows("Stopped inside the stream of step 1: events >= 2; step 2 is next.")
+        entry = app.main.entry
+        assert entry is not None
+        assert entry.exchange is not None
+        assert entry.exchange.response is not None
+        assert 2 <= len(entry.exchange.response.events) < 16
 
 
 async def test_an_earlier_replay_is_taken_up(tmp_path: Path, nanoserve: DemoServer) -> None:

@@ -199,6 +199,10 @@ async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: Sen
     said = finding.diagnosis
     silent = said.kind == "none" and (not said.notes or (not screen.linked and entry.state == "answered"))
     entry.diagnosis = None if silent else said
+    if screen.stepper is not None and entry.step is not None:
+        from llmdebug.debugger.facts import judged
+
+        screen.stepper.attempts.judge(entry.step, judged(said))
     _show_diagnosis(screen, entry)
     screen.start(weigh(screen, session, entry, finding))
 

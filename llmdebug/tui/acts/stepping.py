@@ -82,7 +82,7 @@ async def _go_on(screen: MainScreen, stepper: Stepper, to: int | None) -> None:
     if sheet is None:
         return
     stepper.edits.update(sheet.edited())
-    screen.replaying = True
+    screen.replaying, stepper.diagnose = True, screen.linked
     watching = asyncio.create_task(_watch(screen, stepper))
     began = stepper.at
     stop: Stop | None = None
@@ -94,7 +94,7 @@ async def _go_on(screen: MainScreen, stepper: Stepper, to: int | None) -> None:
         screen.tell(told_error(error), "error")
     finally:
         watching.cancel()
-        screen.replaying, screen.sending = False, None
+        screen.replaying, stepper.diagnose, screen.sending = False, False, None
         for sent in range(began, min(stepper.at + 1, len(sheet.exchanges))):
             sheet.steps.forget(sent)
     await _look(screen, sheet, stop)
