@@ -15,6 +15,7 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape, unknown_bases
+from llmdebug.diagnosis.vain import pointers_of, vain_fields
 from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, TupleOf, Type
@@ -42,6 +43,10 @@ def ignored_by(ground: Ground, registered: Registered | None, question: Question
         return found
     if inputs.body is not None:
         _Search(ground, inputs, found).visit(inputs.body, question.body, "", 0)
+        if isinstance(inputs.body, Object):
+            vain = vain_fields(ground, registered, inputs.body.model, question.body)
+            found.pointers += pointers_of(vain)
+            found.spots += [item.spot for item in vain]
     elif inputs.embedded:
         for key, value in question.body.items():
             if key in inputs.embedded:
