@@ -19,7 +19,7 @@ from llmdebug.families.load import load_families
 from llmdebug.families.reading import refusal_of
 from llmdebug.formats.serverlog import read_log
 from llmdebug.http.exchange import Exchange, Request
-from llmdebug.index.build import Index, Progress, open_index, silent
+from llmdebug.index.build import Cancelled, Index, Progress, open_index, silent
 from llmdebug.linking.linked import Linked, at_hand
 from llmdebug.linking.live import Live
 from llmdebug.source.search import never
@@ -103,6 +103,8 @@ class LinkedTrees:
     ) -> Diagnosis:
         """What the trees will refuse or ignore in a request; as diagnose(), in a thread."""
         with self._turn:
+            if cancelled():
+                raise Cancelled
             return preflight(request, self._opened(progress, cancelled))
 
     def ask(

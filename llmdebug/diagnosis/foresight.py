@@ -18,6 +18,7 @@ from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.routecode import Step, code_of
 from llmdebug.diagnosis.study import Study
+from llmdebug.index.build import Cancelled
 from llmdebug.index.facts import Class, Rejection
 from llmdebug.index.python.early import EARLY
 from llmdebug.index.python.evaluate import MAX_STEPS
@@ -67,6 +68,8 @@ class Foresight:
             yield self.study.of_validators(item.model, item.value, item.pointer), True
         yield self.study.of_handler(), True
         for step in self.code.steps:
+            if self.index.cancelled():
+                raise Cancelled
             if self._steps > STEPS_IN_ALL:
                 return
             yield from self._walked(step)

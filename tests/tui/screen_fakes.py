@@ -123,6 +123,16 @@ class FakeSession:
         return SentExchange(id="1", exchange=Exchange(request=request, response=given, timing=timing))
 
     pending: tuple[str, ...] = ()
+    foreseen: Diagnosis | None = None
+    """What the linked source says of each request that is not sent; None: no source is asked."""
+
+    @property
+    def is_linked(self) -> bool:
+        return self.foreseen is not None
+
+    async def check(self, request: Request) -> Diagnosis:
+        assert self.foreseen is not None
+        return self.foreseen
 
     async def link_given(self, *, progress: Any = None) -> None:
         """Nothing is to be fetched."""

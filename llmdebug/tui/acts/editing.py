@@ -108,6 +108,9 @@ def typed(screen: MainScreen) -> None:
 async def _check_later(screen: MainScreen) -> None:
     await asyncio.sleep(CHECK_AFTER_S)
     check(screen)
+    from llmdebug.tui.acts.foreseeing import foresee
+
+    await foresee(screen)
 
 
 def check(screen: MainScreen) -> None:
@@ -121,9 +124,10 @@ def check(screen: MainScreen) -> None:
         problem = problem_of(request.body) if is_json(request) else ""
     except RequestTextError as error:
         problem = f"line {error.line}: {error}"
+    if problem or screen.request.problem or screen.session is None or not screen.session.is_linked:
+        screen.show_problem(problem)
     screen.request.problem = problem
     screen.request.refresh_title()
-    screen.show_problem(problem)
     entry = screen.entry
     if entry is not None and entry.diagnosis is not None:
         start = body_line(text) - 1

@@ -215,9 +215,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.bottom.tell(text, role)
         self._bar_changed()
 
-    def show_problem(self, text: str) -> None:
-        """What is wrong with the edit, for as long as it is."""
-        note: Row = (Span("✗ ", "error"), Span(clean(text))) if text else ()
+    def show_problem(self, text: str, role: str = "error") -> None:
+        """What is wrong with the edit, for as long as it is; as a warning where it will only be ignored."""
+        mark = "✗ " if role == "error" else "? "
+        note: Row = (Span(mark, role), Span(clean(text))) if text else ()
         if note != self.bottom.note:
             self.bottom.note = note
             self._bar_changed()
