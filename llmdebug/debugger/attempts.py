@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from llmdebug.debugger.changes import changed
 from llmdebug.debugger.facts import Judged
-from llmdebug.debugger.outcome import Outcome
-from llmdebug.formats.exchanges import Row
+from llmdebug.debugger.outcome import Outcome, outcome
+from llmdebug.debugger.session import SentExchange
+from llmdebug.diagnosis.complaint import read_answer
+from llmdebug.formats.exchanges import Row, row_of
 from llmdebug.http.exchange import Exchange
 
 KEPT = 64
 """Exchanges that stay in memory."""
+_MAX_TOLD = 200
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,3 +101,31 @@ class Attempts:
     def clear(self) -> None:
         self._by_step.clear()
         self._kept.clear()
+
+
+def attempt_of(
+    step: int, sent: SentExchange, recorded: Exchange, found: Judged | None = None, *, edited: bool = False
+) -> Attempt:
+    """What came of a step, held against what was recorded of it."""
+    exchange = sent.exchange
+    ended = outcome(exchange)
+    return Attempt(
+        step=step,
+        id=sent.id,
+        row=row_of(exchange),
+        outcome=ended,
+        changed=changed(recorded, exchange),
+        edited=edited,
+        judged=found,
+        told="" if ended == "answered" else _told(exchange),
+    )
+
+
+def _told(exchange: Exchange) -> str:
+    """What a refusal says, or why no answer came, in one line."""
+    if exchange.failure is not None or exchange.response is None:
+        text = exchange.failure.message if exchange.failure is not None else "no answer"
+    else:
+        text = read_answer(exchange.response).text or exchange.response.reason
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_TOLD else line[: _MAX_TOLD - 1] + "…"

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from llmdebug.debugger.attempts import attempt_of
 from llmdebug.debugger.facts import judged_note
 from llmdebug.debugger.session import NOTE as DIAGNOSIS
 from llmdebug.debugger.session import SentExchange
-from llmdebug.debugger.stepper import NOTE, RunNote, Stepper, attempt_of
+from llmdebug.debugger.stepper import NOTE, RunNote, Stepper
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.lines_index import RecordedLines
 

@@ -18,14 +18,11 @@ import msgspec
 
 from llmdebug.debugger.aim import Aim, aimed
 from llmdebug.debugger.answervariables import VariableError, filled
-from llmdebug.debugger.attempts import Attempt, Attempts
-from llmdebug.debugger.changes import changed
+from llmdebug.debugger.attempts import Attempt, Attempts, attempt_of
 from llmdebug.debugger.condition import Condition
-from llmdebug.debugger.facts import Judged, facts_of, judged
-from llmdebug.debugger.outcome import outcome
+from llmdebug.debugger.facts import facts_of, judged
 from llmdebug.debugger.session import SentExchange, Session
-from llmdebug.diagnosis.complaint import read_answer
-from llmdebug.formats.exchanges import Exchanges, row_of
+from llmdebug.formats.exchanges import Exchanges
 from llmdebug.http.exchange import Exchange, Failure, Request, StreamEvent
 
 ASK_ABOVE = 100
@@ -38,7 +35,6 @@ Pace = Literal["none", "recorded"]
 
 _NO_SERVER = frozenset({"dns", "refused", "unreachable", "tls", "proxy", "connect_timeout"})
 """Failures after which the next request would not arrive either."""
-_MAX_TOLD = 200
 
 
 class ConsentNeeded(Exception):
@@ -245,21 +241,20 @@ class Stepper:
             sent = await sending.run()
         except asyncio.CancelledError:
             if sending.partial is not None:
-                self._add(step, SentExchange(id=sending.id, exchange=sending.partial), None)
+                self._add(step, SentExchange(id=sending.id, exchange=sending.partial))
             raise
         await self._keep(step, sent)
         return sending.met
 
     async def _keep(self, step: int, sent: SentExchange) -> None:
-        found = None
+        self._add(step, sent)
         asks = self.diagnose or any(one.of_diagnosis for one in self.breakpoints)
-        if asks and outcome(sent.exchange) == "refused":
-            found = judged((await self.session.diagnose(sent)).diagnosis)
-        self._add(step, sent, found)
+        if asks and self._last(step).outcome == "refused":
+            self.attempts.judge(step, judged((await self.session.diagnose(sent)).diagnosis))
 
-    def _add(self, step: int, sent: SentExchange, found: Judged | None) -> None:
+    def _add(self, step: int, sent: SentExchange) -> None:
         recorded = self.exchanges.exchange(step)
-        self.attempts.add(attempt_of(step, sent, recorded, found, edited=step in self.edits), sent.exchange)
+        self.attempts.add(attempt_of(step, sent, recorded, edited=step in self.edits), sent.exchange)
 
     def _met(self, step: int, attempt: Attempt) -> Condition | None:
         asked = [one for one in self.breakpoints if not one.of_request]
@@ -338,30 +333,3 @@ class _Sending:
         self.met = next((one for one in self._asked if one(facts)), None)
         if self.met is not None:
             self._task.cancel()
-
-
-def attempt_of(
-    step: int, sent: SentExchange, recorded: Exchange, found: Judged | None, *, edited: bool = False
-) -> Attempt:
-    exchange = sent.exchange
-    ended = outcome(exchange)
-    return Attempt(
-        step=step,
-        id=sent.id,
-        row=row_of(exchange),
-        outcome=ended,
-        changed=changed(recorded, exchange),
-        edited=edited,
-        judged=found,
-        told="" if ended == "answered" else told_of(exchange),
-    )
-
-
-def told_of(exchange: Exchange) -> str:
-    """What a refusal says, or why no answer came, in one line."""
-    if exchange.failure is not None or exchange.response is None:
-        text = exchange.failure.message if exchange.failure is not None else "no answer"
-    else:
-        text = read_answer(exchange.response).text or exchange.response.reason
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TOLD else line[: _MAX_TOLD - 1] + "…"
