@@ -242,6 +242,7 @@ class Session:
         request: Request,
         *,
         on_event: Callable[[StreamEvent], None] | None = None,
+        on_bytes: Callable[[int], None] | None = None,
         on_partial: Callable[[Exchange], None] | None = None,
         on_begin: Callable[[str], None] | None = None,
         notes: Mapping[str, Any] | None = None,
@@ -258,21 +259,29 @@ class Session:
             on_begin(id_)
         partial: list[Exchange] = []
         try:
-            exchange = await client.send(complete, on_event=on_event, on_partial=partial.append)
-        finally:
+            exchange = await client.send(complete, on_event=on_event, on_bytes=on_bytes, on_partial=partial.append)
+        except asyncio.CancelledError:
             for unfinished in partial:
-                self._finish(id_, unfinished)
                 if on_partial is not None:
                     on_partial(unfinished)
+                await self._finished(id_, unfinished)
+            raise
+        try:
+            await self._finished(id_, exchange)
+        except asyncio.CancelledError:
+            if on_partial is not None:
+                on_partial(exchange)
+            raise
+        return SentExchange(id=id_, exchange=exchange)
+
+    async def _finished(self, id_: str, exchange: Exchange) -> None:
+        """Records what came back beside the event loop, to the end whatever happens meanwhile."""
         finishing = asyncio.ensure_future(asyncio.to_thread(self._finish, id_, exchange))
         try:
             await asyncio.shield(finishing)
         except asyncio.CancelledError:
             await finishing
-            if on_partial is not None:
-                on_partial(exchange)
             raise
-        return SentExchange(id=id_, exchange=exchange)
 
     async def fetch(self, request: Request) -> Exchange:
         """As send(), unrecorded: for what llmdebug itself asks a server."""

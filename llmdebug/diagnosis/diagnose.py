@@ -74,6 +74,8 @@ def diagnose(
         best.finding.notes += what_is_known(question, exchange.response, best.ground)
     looked = time.perf_counter()
     diagnosis = drawn_up(question, best, len(indexes) > 1, models, doubted)
+    if diagnosis.kind == "none" and exchange.failure is not None:
+        diagnosis = msgspec.structs.replace(diagnosis, summary=exchange.failure.message)
     for index in indexes:
         index.save()
     timings = {"look": _ms(looked - started), "diagnose": _ms(time.perf_counter() - started)}

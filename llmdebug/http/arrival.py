@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from llmdebug.http.encoding import ContentDecoder, IdentityDecoder, content_decoder
 from llmdebug.http.exchange import Exchange, Failure, Headers, Request, Response, StreamEvent, Timing, header
 from llmdebug.http.stream import StreamDecoder, stream_decoder
+
+STEP_BYTES = 16_384
+"""Taken at once: of the shortest events that is done in a few milliseconds."""
 
 
 class Arrival:
@@ -43,9 +48,11 @@ class Arrival:
         self._stream = stream_decoder(header(headers, "Content-Type"))
         self.first_byte = at
 
-    def data(self, wire_bytes: bytes, *, at: float) -> list[StreamEvent]:
-        """Takes a piece of the body; gives the stream events that it completes."""
-        return self._add(self._content.feed(wire_bytes), at)
+    def data(self, wire_bytes: bytes, *, at: float) -> Iterator[list[StreamEvent]]:
+        """Takes a piece of the body in small steps, however much it decodes to; gives the events of each."""
+        decoded = memoryview(self._content.feed(wire_bytes))
+        for start in range(0, len(decoded), STEP_BYTES):
+            yield self._add(bytes(decoded[start : start + STEP_BYTES]), at)
 
     def finish(self, *, at: float) -> list[StreamEvent]:
         """The body has come to its end, or to the end of what will come."""

@@ -90,7 +90,9 @@ class Client:
         except asyncio.CancelledError:
             conversation.finish()
             if on_partial is not None:
-                told = f"Cancelled while waiting for {wire.where}. What arrived is kept."
+                told = f"Cancelled before {wire.where} answered: nothing had arrived."
+                if arrival.answered:
+                    told = f"Cancelled while the answer of {wire.where} was arriving. What arrived is kept."
                 on_partial(arrival.exchange(Failure(kind="cancelled", message=told)))
             raise
         except ClientOptionsError as error:
@@ -114,7 +116,8 @@ class Client:
                 told = f"{where} took the request but sent no answer within {waited} s."
                 return Failure(kind="first_byte_timeout", message=told)
             if total.expired():
-                told = f"{where} was not done within {total_s:g} s. What arrived is kept."
+                kept = "What arrived is kept." if conversation.answered else "Nothing had arrived."
+                told = f"{where} was not done within {total_s:g} s. {kept}"
                 return Failure(kind="total_timeout", message=told)
             raise
 
@@ -174,12 +177,18 @@ class _Conversation:
                 at=self._now(),
             )
             async for piece in response.aiter_raw():
-                self._tell(self._arrival.data(piece, at=self._now()))
+                for events in self._arrival.data(piece, at=self._now()):
+                    self._tell(events)
+                    await asyncio.sleep(0)  # a server that never pauses leaves nobody else a turn
                 if self._arrival.too_large:
                     return self._too_large()
         finally:
             await response.aclose()
         return None
+
+    @property
+    def answered(self) -> bool:
+        return self._arrival.answered
 
     def finish(self) -> None:
         """The last events, from what had arrived when the answer ended or broke off."""

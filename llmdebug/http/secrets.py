@@ -82,12 +82,13 @@ def redact(request: Request, known: Mapping[str, str] | None = None) -> tuple[Re
 def redact_response(response: Response, secrets: Mapping[str, str]) -> Response:
     """The response without its cookies, and without the request's secrets where it echoes them."""
     vault = _Vault({})
+    echoes = bool(_longest_first(secrets))
     return msgspec.structs.replace(
         response,
         reason=hide(response.reason, secrets),
         headers=tuple((name, hide(_header_value(name, value, vault), secrets)) for name, value in response.headers),
         body=hide_bytes(response.body, secrets),
-        events=tuple(_event(event, secrets) for event in response.events),
+        events=tuple(_event(event, secrets) for event in response.events) if echoes else response.events,
     )
 
 
@@ -234,4 +235,5 @@ def _in_url(value: str) -> str:
 
 
 def _event(event: StreamEvent, secrets: Mapping[str, str]) -> StreamEvent:
-    return msgspec.structs.replace(event, data=hide(event.data, secrets))
+    hidden = hide(event.data, secrets)
+    return event if hidden == event.data else msgspec.structs.replace(event, data=hidden)

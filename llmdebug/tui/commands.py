@@ -123,7 +123,7 @@ COMMANDS: tuple[Command, ...] = (
         "undo",
         "u",
         "undo",
-        "take the request back to what was sent, or as it came",
+        "take the request back to what it was before",
         needs=("request", "changed", "idle"),
     ),
     _command(

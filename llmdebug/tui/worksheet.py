@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 State = Literal["new", "waiting", "answered", "refused", "no_answer"]
 Settled = Literal["", "confirmed", "refuted", "no_answer"]
 
+MOST_EARLIER = 50
+
 
 @dataclass(slots=True)
 class Applied:
@@ -58,6 +60,12 @@ class Entry:
     settled_text: str = ""
     events: list[StreamEvent] = field(default_factory=list)
     """Of an answer that is coming in."""
+    received: int = 0
+    """Bytes of the body of an answer that is coming in."""
+    ending: bool = False
+    """Whether it was cancelled, and what arrived of it is being kept."""
+    earlier: list[Request] = field(default_factory=list)
+    """What the request was before it was sent, or something was put in its place; the latest last."""
     began: float = 0.0
     """When it was sent, on the monotonic clock."""
     next_of_fan_out: Entry | None = None
@@ -82,6 +90,23 @@ class Entry:
     def is_changed(self) -> bool:
         """Whether the request differs from what was sent, or from what it came as."""
         return not same_request(self.sent or self.original, self.request)
+
+    def remember(self) -> None:
+        """Keeps the request as it stands, to come back to."""
+        if not self.earlier or not same_request(self.earlier[-1], self.request):
+            self.earlier = [*self.earlier[1 - MOST_EARLIER :], self.request]
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether the request differs from one that it was."""
+        return any(not same_request(before, self.request) for before in (self.original, *self.earlier))
+
+    def go_back(self) -> None:
+        """To the latest of the earlier requests that differs; where there is none, to what it came as."""
+        while self.earlier and same_request(self.earlier[-1], self.request):
+            self.earlier.pop()
+        self.request = self.earlier.pop() if self.earlier else self.original
+        self.applied = None
 
     @property
     def waited(self) -> float:

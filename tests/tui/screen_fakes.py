@@ -105,7 +105,9 @@ class FakeSession:
         self.cancelled = False
         self.logs: list[str] = []
 
-    async def send(self, request: Request, *, on_event: Any = None, on_partial: Any = None) -> SentExchange:
+    async def send(
+        self, request: Request, *, on_event: Any = None, on_bytes: Any = None, on_partial: Any = None
+    ) -> SentExchange:
         self.sent.append(request)
         given = self.answers.pop(0) if self.answers else answer(200, b"{}")
         if isinstance(given, Exception):

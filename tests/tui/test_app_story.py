@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from screen_fakes import FakeSession, answer, diagnosis, driven, request, stream
+from textual.events import Paste
 
 from llmdebug.debugger.session import SessionError
 from llmdebug.diagnosis.verdict import NO_TREE
@@ -343,3 +344,26 @@ def test_what_an_opening_comes_down_to(tmp_path: Path) -> None:
     assert opened(Opening(file=str(file)), environment={})[0].base_url == "http://other:1"
     assert opened(Opening(), environment={})[1].entries == []
     assert "no such file" in opened(Opening(file="/absent.http"), environment={})[2]
+
+
+async def test_undo_leads_back_through_remedies_and_pastes_also_after_sending(tree: Path) -> None:
+    session = FakeSession([answer(), answer()], [diagnosis(), diagnosis()], tree)
+    async with driven(session, request()) as app:
+        entry = app.main.entry
+        assert entry is not None
+        original = entry.request
+        await app.press("s")
+        await app.until(lambda: entry.diagnosis is not None)
+        await app.press("1", "s")
+        await app.until(lambda: len(session.sent) == 2 and app.main.sending is None)
+        remedy = entry.request
+        assert remedy.body != original.body
+        app.main.post_message(Paste('{"model": "pasted", "prompt": "x"}'))
+        await app.shows("u undoes it")
+        assert b"pasted" in entry.request.body
+        await app.press("u")
+        assert entry.request == remedy
+        await app.press("u")
+        assert entry.request == original
+        await app.press("u")
+        assert "the request is as it was" in app.message()

@@ -183,12 +183,11 @@ def format_body(screen: MainScreen) -> None:
 
 
 def undo(screen: MainScreen) -> None:
-    """Back to what was sent; where nothing was sent or changed since, to what it came as."""
+    """Back to the request before this one: what was sent, what a remedy or a paste replaced, or what it came as."""
     entry = screen.entry
     if entry is None:
         return
-    entry.request = entry.sent if entry.sent is not None and entry.is_stale else entry.original
-    entry.applied = None
+    entry.go_back()
     screen.show_entry(home=True)
 
 

@@ -56,6 +56,7 @@ def _body(screen: MainScreen, body: bytes) -> None:
         request = msgspec.structs.replace(_route_for(body, base), body=body, name="")
         screen.worksheet.insert_after_current(shown_request(screen, request))
     else:
+        entry.remember()
         entry.request = shown_request(screen, msgspec.structs.replace(entry.request, body=body))
     screen.show_entry(home=True)
     screen.activate("request")

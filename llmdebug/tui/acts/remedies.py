@@ -35,6 +35,7 @@ def apply(screen: MainScreen, number: int) -> None:
     title = entry.diagnosis.remedies[number - 1].title
     applied = Applied(number=number, title=title, finding=finding, request=requests[0])
     if len(requests) == 1:
+        entry.remember()
         entry.request, entry.applied = requests[0], applied
     else:
         entry = _fan_out(screen, entry, requests, applied)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from llmdebug.http.exchange import Exchange, Failure, Response, StreamEvent
-from llmdebug.tui.acts.drafting import forget_draft
+from llmdebug.http.exchange import Exchange, Failure, StreamEvent
+from llmdebug.tui.acts.arriving import take_answer, tell_warnings, watch_arrival
 from llmdebug.tui.acts.tokens import is_held_back, weigh
-from llmdebug.tui.views.body import BodyDocument
 from llmdebug.tui.views.responseview import status_spans
 from llmdebug.tui.views.rows import plain
 from llmdebug.tui.views.safetext import shorten
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from llmdebug.debugger.session import Finding, SentExchange, Session, Trial
     from llmdebug.tui.screens.main import MainScreen
 
-TICK_S = 0.1
-QUICK_BYTES = 100_000
-"""Bodies up to this size are read on the event loop: a thread would take longer."""
+LOOK_EACH_S = 0.3
+"""How often is looked how far a diagnosis is."""
 
 
 def send(screen: MainScreen) -> None:
@@ -36,7 +34,8 @@ def send(screen: MainScreen) -> None:
 
 
 def cancel(screen: MainScreen) -> None:
-    if screen.sending is not None:
+    """Once; after it, and once the answer is all there, what arrived is only put away."""
+    if screen.sending is not None and not screen.ending:
         screen.sending.cancel()
 
 
@@ -83,27 +82,38 @@ async def _send_one(screen: MainScreen, session: Session, entry: Entry) -> SentE
     """None where it was cancelled or could not be sent at all."""
     _begin(entry)
     screen.show_entry()
-    ticking = asyncio.create_task(_tick(screen, entry))
+    watching = asyncio.create_task(watch_arrival(screen, entry))
     partial: list[Exchange] = []
 
-    def on_event(event: StreamEvent) -> None:
-        entry.events.append(event)
+    def received(count: int) -> None:
+        entry.received = count
+
+    def cancelled(left: Exchange) -> None:
+        entry.ending = screen.ending = True
+        partial.append(left)
+        screen.tell("Cancelled: the connection is closed.", "warning")
+        screen.response.refresh_title()
 
     try:
-        made = await _made(screen, session, entry, on_event=on_event, on_partial=partial.append)
+        made = await _made(
+            screen, session, entry, on_event=entry.events.append, on_bytes=received, on_partial=cancelled
+        )
+        entry.ending = screen.ending = True
+        await take_answer(screen, session, entry, made.exchange)
     except asyncio.CancelledError:
-        cancelled = Failure(kind="cancelled", message="Cancelled. What arrived is kept.")
-        left = partial[-1] if partial else Exchange(request=entry.request, failure=cancelled)
-        entry.exchange, entry.state = session.redacted(left), "no_answer"
-        screen.tell("Cancelled: the connection is closed.", "warning")
+        unsent = Failure(kind="cancelled", message="Cancelled before the request was sent.")
+        left = partial[-1] if partial else Exchange(request=entry.request, failure=unsent)
+        await take_answer(screen, session, entry, left)
         return None
     except Exception as error:
         entry.exchange, entry.sent, entry.state = None, None, "new"
         screen.tell(told_error(error), "error")
         return None
     finally:
-        ticking.cancel()
-    await _take_answer(screen, session, entry, made)
+        watching.cancel()
+        entry.ending = screen.ending = False
+        entry.events, entry.received = [], 0
+    tell_warnings(screen, session)
     return made
 
 
@@ -113,12 +123,13 @@ async def _made(
     entry: Entry,
     *,
     on_event: Callable[[StreamEvent], None],
+    on_bytes: Callable[[int], None],
     on_partial: Callable[[Exchange], None],
 ) -> SentExchange:
     """A step of a recording is sent by its stepper, which keeps it beside the recorded one."""
     stepper = screen.stepper
     if stepper is None or entry.step is None:
-        return await session.send(entry.request, on_event=on_event, on_partial=on_partial)
+        return await session.send(entry.request, on_event=on_event, on_bytes=on_bytes, on_partial=on_partial)
     if same_request(entry.request, entry.original):
         stepper.edits.pop(entry.step, None)
     else:
@@ -136,58 +147,12 @@ async def _made(
 def _begin(entry: Entry) -> None:
     entry.state = "waiting"
     entry.began = time.monotonic()
-    entry.events.clear()
+    entry.events, entry.received = [], 0
+    entry.remember()
     entry.sent = entry.request
     entry.finding = entry.diagnosis = entry.exchange = None
     entry.settled, entry.settled_text, entry.undiagnosed = "", "", ""
     entry.is_recorded, entry.was = False, ""
-
-
-async def _take_answer(screen: MainScreen, session: Session, entry: Entry, made: SentExchange) -> None:
-    from llmdebug.debugger.outcome import outcome
-
-    body = made.exchange.response.body if made.exchange.response is not None else b""
-    document = None
-    if len(body) <= QUICK_BYTES:
-        entry.exchange = session.redacted(made.exchange)
-        entry.state = outcome(made.exchange)
-    else:
-        entry.exchange = await asyncio.to_thread(session.redacted, made.exchange)
-        response = cast(Response, entry.exchange.response)
-        document = await asyncio.to_thread(BodyDocument, response.body)
-        entry.state = "answered" if response.status < 300 else "refused"
-    if screen.steps is not None and entry.step is not None:
-        entry.was = screen.steps.was(entry.step)
-    if screen.entry is entry:
-        screen.response.show(entry, document=document)
-        screen.request.show(entry, screen.base_url)
-        screen.diagnosis.show(entry, linked=screen.linked)
-    if document is not None:
-        entry.state = await asyncio.to_thread(outcome, made.exchange)
-    forget_draft(screen, entry)
-    screen.show_list()
-    _tell_warnings(screen, session)
-
-
-async def _tick(screen: MainScreen, entry: Entry) -> None:
-    """Shows that time passes, and what has arrived; nothing is drawn where nothing changed."""
-    shown_events, shown_seconds = 0, -1
-    while True:
-        await asyncio.sleep(TICK_S)
-        events, seconds = len(entry.events), int(entry.waited)
-        if screen.entry is not entry or (events == shown_events and seconds == shown_seconds):
-            continue
-        text = screen.response.text
-        if events > shown_events and text is not None:
-            for event in entry.events[shown_events:events]:
-                text.feed(event)
-        if events == shown_events and shown_events:
-            screen.response.refresh_title()
-        else:
-            screen.response.rebuild()
-            if events:
-                screen.response.move_end()
-        shown_events, shown_seconds = events, seconds
 
 
 async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: SentExchange, *, log: str = "") -> None:
@@ -228,7 +193,7 @@ async def _watched(screen: MainScreen, entry: Entry, session: Session, sent: Sen
 async def _watch(screen: MainScreen, entry: Entry) -> None:
     shown = ""
     while True:
-        await asyncio.sleep(3 * TICK_S)
+        await asyncio.sleep(LOOK_EACH_S)
         if screen.entry is entry and entry.diagnosing != shown:
             shown = entry.diagnosing
             screen.diagnosis.refresh_title()
@@ -300,11 +265,3 @@ def told_error(error: Exception) -> str:
     if isinstance(error, SessionError | ClientOptionsError | FormatError):
         return str(error)
     return f"an error of llmdebug itself: {type(error).__name__}: {error}"
-
-
-def _tell_warnings(screen: MainScreen, session: Session) -> None:
-    """What went wrong beside the work, each sentence once."""
-    new = [warning for warning in session.warnings if warning not in screen.told_warnings]
-    if new:
-        screen.told_warnings.update(new)
-        screen.tell(" ".join(new), "warning")

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from llmdebug.debugger.session import Session
     from llmdebug.tui.screens.main import MainScreen
 
+KEEPING_S = 10.0
+"""How long the end waits for what was under way to be recorded."""
+
 
 def start(screen: MainScreen) -> None:
     """After the first paint: loads the debugger, starts the demo, asks the server."""
@@ -121,8 +124,11 @@ def _fill_model(screen: MainScreen, model: str) -> None:
 
 async def close(screen: MainScreen) -> None:
     """Ends what was started: requests under way, the session, the demo's server."""
-    for task in list(screen.tasks):
+    under_way = list(screen.tasks)
+    for task in under_way:
         task.cancel()
+    if under_way:
+        await asyncio.wait(under_way, timeout=KEEPING_S)
     if screen.tokens is not None:
         await screen.tokens.close()
     session: Any = screen.session

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from llmdebug.tui.acts.sending import TICK_S, diagnose, send_when_ready, told_error
+from llmdebug.tui.acts.arriving import TICK_S
+from llmdebug.tui.acts.sending import diagnose, send_when_ready, told_error
 from llmdebug.tui.panes.bars import Question
 
 if TYPE_CHECKING:

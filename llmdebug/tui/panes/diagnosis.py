@@ -19,7 +19,7 @@ TIGHT = 10
 WITHOUT_DIAGNOSIS: dict[str, str] = {
     "answered": "Nothing is wrong with this answer.",
     "refused": "This refusal is not diagnosed.",
-    "no_answer": "No answer came, so there is nothing to diagnose.",
+    "no_answer": "No complete answer came, so there is nothing to diagnose.",
 }
 """What is said of an answer in each state where there is no diagnosis of it."""
 RECORDED = "This is the recorded answer: {send} sends the request again."
@@ -71,7 +71,9 @@ class DiagnosisPane(LinePane):
         if NO_TREE in diagnosis.notes:
             others = tuple(note for note in diagnosis.notes if note != NO_TREE)
             diagnosis = msgspec.structs.replace(diagnosis, notes=others)
-        shown = verdict_rows(diagnosis, cells, self._settled(entry), tight=self.height_of_rows < TIGHT)
+        broken = entry.exchange is not None and entry.exchange.failure is not None
+        first = self._settled(entry) or self._broken_off(entry)
+        shown = verdict_rows(diagnosis, cells, first, tight=self.height_of_rows < TIGHT, broken=broken)
         self.targets = shown.targets
         rows = shown.rows
         if not self.linked:
@@ -89,6 +91,8 @@ class DiagnosisPane(LinePane):
         if entry.undiagnosed:
             return [(Span("✗ ", "error"), *safe(f"This answer is not diagnosed: {entry.undiagnosed}", "error"))]
         if entry.exchange is not None and not entry.diagnosing:
+            if entry.exchange.failure is not None and not entry.is_recorded:
+                return [self._broken_off(entry)]
             told = RECORDED if entry.is_recorded else WITHOUT_DIAGNOSIS.get(entry.state, "")
             return [safe(self.keymap.told(told), "dim")]
         traced = "A refusal is traced here to the line of the server's source that refused."
@@ -99,6 +103,13 @@ class DiagnosisPane(LinePane):
             safe(self.keymap.told(traced), "text" if self.linked else "warning"),
             safe(self.keymap.told("Paste a curl command, a client's error, or a JSON body. {help} shows every key.")),
         ]
+
+    def _broken_off(self, entry: Entry) -> Row:
+        """Why there is no answer, or only a part: that matters before all else."""
+        failure = entry.exchange.failure if entry.exchange is not None else None
+        if failure is None or (entry.diagnosis is not None and entry.diagnosis.summary == failure.message):
+            return ()
+        return (Span("✗ ", "error"), *safe(failure.message, "error"))
 
     def _settled(self, entry: Entry) -> Row:
         if not entry.settled:

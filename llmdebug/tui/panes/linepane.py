@@ -234,6 +234,11 @@ class LinePane(Widget):
     def move_end(self) -> None:
         self.move_to(len(self.rows) - 1)
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the last row is the one that is looked at."""
+        return (self.cursor if self.has_cursor else self.top + self.height_of_rows - 1) >= len(self.rows) - 1
+
     def scroll_sideways(self, cells: int) -> None:
         left = max(0, self.left + cells)
         if cells > 0 and not self._reaches_beyond():

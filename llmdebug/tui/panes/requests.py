@@ -47,9 +47,10 @@ class EntryRows:
         took = f" {duration(timing.end)}" if timing is not None and timing.end is not None else ""
         room = self._cells - 7 - (width(took) if self._cells >= 40 else 0)
         name = shorten(clean(entry.name), max(room, 4))
+        broken = entry.exchange is not None and entry.exchange.response is not None and entry.exchange.failure
         row = (
             Span(here, "accent"),
-            Span(f"{state_text(entry):>3} ", _ROLES[entry.state]),
+            Span(f"{state_text(entry):>3}{'✗' if broken else ' '}", _ROLES[entry.state]),
             Span(changed, "warning"),
             Span(name, "strong" if here == "▸" else "text"),
         )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from itertools import islice
 from typing import ClassVar
 
 from llmdebug.http.exchange import Exchange
 from llmdebug.tui.panes.linepane import LinePane
 from llmdebug.tui.theme import Theme
 from llmdebug.tui.views import responseview
+from llmdebug.tui.views.answertext import live_rows, text_rows
 from llmdebug.tui.views.body import BodyDocument, BodyRows
-from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, plain, safe, wrapped
+from llmdebug.tui.views.reading import QUICK_BYTES, Reading, read_response
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, plain, safe, wrap, wrapped
 from llmdebug.tui.views.safetext import width
-from llmdebug.tui.views.streamtext import StreamText, body_text, stream_text
+from llmdebug.tui.views.streamtext import StreamText
 from llmdebug.tui.worksheet import Entry
 
-TEXT_BYTES = 2_000_000
-"""Of larger answers the text is not put together."""
+FED_AT_ONCE = 50
+"""Events between two looks at the clock."""
 
 
 class ResponsePane(LinePane):
@@ -29,34 +34,53 @@ class ResponsePane(LinePane):
         self.document: BodyDocument | None = None
         self.raw: BodyDocument | None = None
         self.text: StreamText | None = None
+        self.fed = 0
+        """How many events of a stream that is coming in are in the text."""
         self._exchange: Exchange | None = None
+        self.read_later: Callable[[Entry, Exchange], None] = lambda _entry, _exchange: None
+        """Reads a large answer beside the event loop, and shows it then."""
 
-    def show(self, entry: Entry | None, *, document: BodyDocument | None = None) -> None:
-        """`document` is the body read already, off the event loop."""
+    def show(self, entry: Entry | None, *, reading: Reading | None = None) -> None:
+        """`reading` is that of the entry's answer, where it was made already."""
         other = entry is not self.entry
         self.entry = entry
         exchange = entry.exchange if entry is not None else None
         fresh = exchange is not self._exchange
-        if fresh:
+        at_end = fresh and not other and bool(self.text) and self.is_at_end and bool(self.top)
+        if fresh or reading is not None:
             self._exchange = exchange
-            self._take(exchange, document)
+            self._take(entry, exchange, reading)
         if entry is not None and entry.state == "waiting" and (other or len(entry.events) == 0):
-            self.text = stream_text(entry.events)
+            self.text = StreamText()
+            self.fed = 0
         self.rebuild(home=fresh or other)
+        if at_end and self.view == "text":
+            self.move_end()
 
-    def _take(self, exchange: Exchange | None, document: BodyDocument | None) -> None:
+    def _take(self, entry: Entry | None, exchange: Exchange | None, reading: Reading | None) -> None:
         response = exchange.response if exchange is not None else None
         self.document = self.raw = self.text = None
         self.views, self.view = (), ""
-        if response is None:
+        if response is None or exchange is None or entry is None:
             return
-        if response.events:
-            self.text = stream_text(response.events)
-        elif len(response.body) <= TEXT_BYTES:
-            self.text = body_text(response.body)
-        self.document = document if document is not None else BodyDocument(response.body)
+        if reading is None and len(response.body) > QUICK_BYTES:
+            self.read_later(entry, exchange)
+            return
+        taken = reading if reading is not None else read_response(response)
+        self.document, self.text = taken.document, taken.text
         self.views = responseview.views_of(response, self.text)
         self.view = self.views[0]
+
+    def feed(self, entry: Entry, until: float) -> bool:
+        """Takes what has arrived of a stream, until a time of time.perf_counter(); whether that was all."""
+        text, events = self.text, entry.events
+        while text is not None and self.fed < len(events):
+            for event in islice(events, self.fed, self.fed + FED_AT_ONCE):
+                text.feed(event)
+            self.fed = min(self.fed + FED_AT_ONCE, len(events))
+            if time.perf_counter() > until:
+                break
+        return text is None or self.fed >= len(events)
 
     def next_view(self) -> None:
         if self.views:
@@ -68,9 +92,14 @@ class ResponsePane(LinePane):
         if entry is None:
             return (Span("Response"),), ()
         if entry.state == "waiting":
-            return (Span(f"waiting {responseview.duration(entry.waited)}", "warning"),), (
-                Span(self.keymap.told("{cancel} cancels"), "dim"),
+            does = (
+                "keeping what arrived" if entry.ending else "receiving" if entry.received or entry.events else "waiting"
             )
+            told = f"{does} {responseview.duration(entry.waited)}"
+            if entry.received:
+                told += f" · {responseview.size(entry.received)}"
+            cancels = () if entry.ending else (Span(self.keymap.told("{cancel} cancels"), "dim"),)
+            return (Span(told, "warning"),), cancels
         if entry.exchange is None:
             return (Span("Response"),), ()
         place = self.place()
@@ -102,30 +131,37 @@ class ResponsePane(LinePane):
             where = entry.request.url.partition("://")[2].partition("/")[0]
             text = self.text or StreamText()
             hint = f"{where} has the request; a slow first token is normal. " + self.keymap.told("{cancel} cancels.")
-            return responseview.waiting_rows(entry.waited, len(entry.events), text, cells, hint)
+            if entry.events:
+                return live_rows(text, cells)
+            return responseview.waiting_rows(entry.waited, entry.received, cells, hint)
         exchange = entry.exchange
         if exchange is None:
             return FixedRows(wrapped([safe(self.keymap.told("Not sent yet: {send} sends the request."), "dim")], cells))
         response = exchange.response
         if response is None:
             return FixedRows(responseview.failure_rows(exchange, cells))
+        if self.document is None:
+            return FixedRows([safe("reading the answer…", "dim")])
         if self.view == "headers":
             return responseview.header_rows(exchange, cells)
         if self.view == "events":
             return responseview.EventRows(response.events, cells)
         if self.view == "text" and self.text is not None:
-            return responseview.text_rows(self.text, cells)
+            return text_rows(self.text, cells)
         if self.view == "raw":
             if self.raw is None:
-                self.raw = BodyDocument(response.body, raw=True)
+                as_came = not self.document.is_json and not self.document.is_hex
+                self.raw = self.document if as_came else BodyDocument(response.body, raw=True)
             return self.raw.rows(cells)
-        return self.document.rows(cells) if self.document is not None else FixedRows()
+        return self.document.rows(cells)
 
     def make_pinned(self, cells: int) -> tuple[Row, ...]:
         entry = self.entry
         if entry is None or entry.exchange is None or entry.exchange.response is None or entry.state == "waiting":
             return ()
-        return tuple(responseview.failure_rows(entry.exchange, cells)[:3])
+        note = self.document.note if self.document is not None and self.view == "body" else ""
+        noted = [wrap(safe(note, "warning"), cells, 2)] if note else []
+        return (*responseview.broken_off(entry.exchange, cells), *(row for rows in noted for row in rows))
 
     # A tree of JSON.
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from llmdebug.debugger.session import Session
     from llmdebug.debugger.stepper import Stepper
     from llmdebug.debugger.tokenizing import Tokenizing
-    from llmdebug.http.exchange import Request
+    from llmdebug.http.exchange import Exchange, Request
     from llmdebug.tui.acts.drafting import Drafting
     from llmdebug.tui.panes.editor import RequestEditor
     from llmdebug.tui.stepsheet import StepSheet
@@ -80,6 +80,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.warned: bytes | None = None
         """The body that was held back, as its ids have no token."""
         self.sending: asyncio.Task[None] | None = None
+        self.ending = False
+        """Whether what arrived of an answer is being put away: there is nothing left to cancel."""
         self.replaying = False
         """Whether `sending` sends one step after the other."""
         self.checking: asyncio.Task[None] | None = None
@@ -101,10 +103,16 @@ class MainScreen(Screen[None], inherit_bindings=False):
         }
         for pane in self.panes.values():
             pane.keymap = keymap
+        self.response.read_later = self._read_later
         self.regions: dict[Widget, Region] = {}
         self._panes_layout = PanesLayout(self.regions)
         self.act: Callable[[MainScreen, Command, str], None] = lambda _screen, _command, _key: None
         self.on_start: Callable[[MainScreen], None] = lambda _screen: None
+
+    def _read_later(self, entry: Entry, exchange: Exchange) -> None:
+        from llmdebug.tui.acts.arriving import read_later
+
+        read_later(self, entry, exchange)
 
     # Building and placing.
 

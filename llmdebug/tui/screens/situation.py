@@ -71,7 +71,7 @@ def met(screen: MainScreen) -> set[Need]:
     if entry is None:
         return can
     can.add("request")
-    if entry.is_changed or entry.applied is not None:
+    if entry.can_go_back or entry.applied is not None:
         can.add("changed")
     if entry.exchange is not None:
         can |= {"answer", "sent"}

@@ -10,9 +10,9 @@ from textual import events
 from llmdebug.tui.commands import Command
 from llmdebug.tui.panes.bars import Question
 from llmdebug.tui.screens.viewer import ViewerScreen
-from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, wrap
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, Stacked, wrap
 from llmdebug.tui.views.safetext import clean, shorten_middle
-from llmdebug.tui.views.tokencells import MODES, CellRows, ShownReport, Stacked
+from llmdebug.tui.views.tokencells import MODES, CellRows, ShownReport
 
 if TYPE_CHECKING:
     from llmdebug.tui.screens.main import MainScreen

@@ -11,6 +11,7 @@ from bisect import bisect_right
 
 import msgspec
 
+from llmdebug.tui.views.brokenrows import BrokenRows
 from llmdebug.tui.views.highlight import json_row
 from llmdebug.tui.views.lines import Lines, byte_pattern
 from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrap
@@ -31,13 +32,24 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 def formatted_json(body: bytes) -> bytes | None:
     """The body as indented JSON, numbers and keys as they came, lists of numbers on one line; None for none."""
-    if body.lstrip()[:1] not in (b"{", b"[", b'"') or len(body) > FORMATTED_BYTES:
-        return None
+    return _formatted(body)[0]
+
+
+def _formatted(body: bytes) -> tuple[bytes | None, str]:
+    """The indented JSON, or why what looks like JSON is not indented; of other text neither."""
+    if body.lstrip()[:1] not in (b"{", b"[", b'"'):
+        return None, ""
+    if len(body) > FORMATTED_BYTES:
+        return None, f"Over {FORMATTED_BYTES // 1_000_000} MB, JSON is too large to be formatted: shown as it came."
     try:
         indented = msgspec.json.format(body, indent=2)
-    except (msgspec.DecodeError, RecursionError, MemoryError):
-        return None
-    return _FLAT_NUMBERS.sub(lambda match: b"[" + _LINE_BREAK.sub(b" ", match[1]) + b"]", indented)
+    except RecursionError:
+        return None, "This JSON is nested too deep to be formatted: shown as it came."
+    except MemoryError:
+        return None, "There is no memory to format this JSON: shown as it came."
+    except msgspec.DecodeError:
+        return None, ""
+    return _FLAT_NUMBERS.sub(lambda match: b"[" + _LINE_BREAK.sub(b" ", match[1]) + b"]", indented), ""
 
 
 def is_binary(body: bytes) -> bool:
@@ -52,12 +64,14 @@ class BodyDocument:
     """A body read once; rows are made of it for each width."""
 
     def __init__(self, body: bytes, *, raw: bool = False) -> None:
-        formatted = None if raw else formatted_json(body)
+        formatted, self.note = (None, "") if raw else _formatted(body)
+        """The note tells why JSON is shown as it came."""
         self.is_json = formatted is not None
         self.is_hex = not self.is_json and is_binary(body)
         self.size = len(body)
         self.body = body
         self.lines = Lines(formatted if formatted is not None else b"" if self.is_hex else body)
+        self._is_broken = not self.is_json and any(self.lines.size(n) > LONGEST_SHOWN for n in range(len(self.lines)))
         self.folded: dict[int, int] = {}
         """Line of an opening bracket to the line of its closing one."""
 
@@ -67,6 +81,8 @@ class BodyDocument:
             return FixedRows([safe("(no body)", "dim")])
         if self.is_hex:
             return HexRows(self.body, cells)
+        if self._is_broken:
+            return BrokenRows(self.lines, cells)
         return BodyRows(self, cells)
 
     def closing(self, line: int) -> int | None:

@@ -42,13 +42,18 @@ def places(diagnosis: Diagnosis) -> tuple[Site, ...]:
     return (*diagnosis.sites, *diagnosis.related)
 
 
-def verdict_rows(diagnosis: Diagnosis, cells: int, settled: Row = (), *, tight: bool = False) -> DiagnosisRows:
-    """The whole diagnosis, what matters most first; `tight` shows one line of source around the marked one."""
+def verdict_rows(
+    diagnosis: Diagnosis, cells: int, settled: Row = (), *, tight: bool = False, broken: bool = False
+) -> DiagnosisRows:
+    """The whole diagnosis, what matters most first; `tight` shows one line of source around the marked one.
+
+    `broken`: the answer is not whole, so that nothing refused is no good news.
+    """
     rows: list[Row] = []
     targets: dict[int, Target] = {}
     if settled:
         rows += wrap(settled, cells, 2)
-    role = "strong" if diagnosis.kind != "none" else "ok"
+    role = "strong" if diagnosis.kind != "none" or broken else "ok"
     rows += wrap(safe(diagnosis.summary, role), cells)
     for number, site in enumerate(diagnosis.sites):
         start = len(rows)

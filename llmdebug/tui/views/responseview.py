@@ -9,10 +9,12 @@ import msgspec
 
 from llmdebug.http.exchange import Exchange, Response, StreamEvent, header
 from llmdebug.tui.views.highlight import header_row, json_row
-from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrap, wrapped
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
 from llmdebug.tui.views.safetext import clean, shorten, width
 from llmdebug.tui.views.streamtext import StreamText
 
+CUT_SHORT: dict[str, str] = {"cancelled": "cancelled", "too_large": "cut", "total_timeout": "given up"}
+"""Kinds of failure by which an answer ended that did not break off by itself."""
 VIEWS = ("body", "raw", "headers", "events", "text")
 
 
@@ -31,6 +33,8 @@ def status_spans(exchange: Exchange, *, brief: bool = False) -> Row:
     role = "ok" if response.status < 300 else "warning" if response.status < 400 else "error"
     reason = "" if brief else f" {response.reason}"
     spans = [Span(clean(f"{response.status}{reason}".rstrip()), role)]
+    if exchange.failure is not None:
+        spans.append(Span(f", {CUT_SHORT.get(exchange.failure.kind, 'broke off')}", "error"))
     if timing is not None and timing.end is not None:
         spans.append(Span(f" · {duration(timing.end)}"))
     spans.append(Span(f" · {size(len(response.body))}"))
@@ -120,7 +124,7 @@ def gist(event: StreamEvent) -> Row:
         if said.finish:
             spans.append(Span(clean(f" {said.finish}"), "literal"))
     if text.usage:
-        spans.append(Span(clean(_usage(text.usage)), "number"))
+        spans.append(Span(clean(usage_text(text.usage)), "number"))
     return tuple(spans)
 
 
@@ -128,61 +132,22 @@ def _quoted(text: str) -> str:
     return clean(msgspec.json.encode(text).decode())
 
 
-def _usage(usage: dict[str, Any]) -> str:
+def usage_text(usage: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in usage.items() if isinstance(value, int))
 
 
-def text_rows(text: StreamText, cells: int) -> Rows:
-    """What the model said, wrapped: reasoning, content, tool calls, each choice by itself."""
-    rows: list[Row] = []
-    for error in text.errors:
-        rows += wrapped([(Span("error: ", "error"), Span(clean(error), "error"))], cells, 2)
-    for index, said in sorted(text.choices.items()):
-        if len(text.choices) > 1:
-            rows.append((Span(f"choice {index}", "strong"),))
-        if said.reasoning:
-            rows.append((Span("reasoning", "strong"),))
-            rows += _paragraphs(said.reasoning, cells, "dim")
-            rows.append(())
-        if said.text:
-            rows += _paragraphs(said.text, cells, "text")
-        for number, call in sorted(said.calls.items()):
-            rows.append((Span(f"tool call {number}: ", "strong"), Span(clean(call.name), "accent")))
-            rows += _arguments(call.arguments, cells)
-        if said.finish:
-            rows.append((Span(f"[{clean(said.finish)}]", "dim"),))
-    if text.usage:
-        rows += wrapped([safe(_usage(text.usage), "dim")], cells)
-    return FixedRows(rows or [safe("The stream holds no text: see its events.", "dim")])
+def waiting_rows(seconds: float, received: int, cells: int, hint: str) -> Rows:
+    """While an answer is awaited, or comes in and is no stream of events; `hint` tells what can be done."""
+    told = f"receiving the answer: {size(received)}" if received else f"waiting for the model: {duration(seconds)}"
+    return FixedRows(wrapped([(Span(told, "warning"),), *([] if received else [safe(hint, "dim")])], cells))
 
 
-def _paragraphs(text: str, cells: int, role: str) -> list[Row]:
-    rows: list[Row] = []
-    for line in text.split("\n"):
-        rows += wrap((Span(clean(line), role),), cells)
-    return rows
-
-
-def _arguments(arguments: str, cells: int) -> list[Row]:
-    try:
-        written = msgspec.json.format(arguments.encode(), indent=2).decode()
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        written = arguments
-    return wrapped([json_row(clean(line)) for line in written.split("\n")], cells, 4)
-
-
-def waiting_rows(seconds: float, events: int, text: StreamText, cells: int, hint: str) -> Rows:
-    """While an answer is awaited or coming in; `hint` tells what can be done."""
-    if not events:
-        rows = wrapped(
-            [
-                (Span(f"waiting for the model: {duration(seconds)}", "warning"),),
-                safe(hint, "dim"),
-            ],
-            cells,
-        )
-        return FixedRows(rows)
-    return text_rows(text, cells)
+def broken_off(exchange: Exchange, cells: int) -> list[Row]:
+    """In few words, that an answer is not whole; why is the diagnosis pane's first sentence."""
+    if exchange.failure is None:
+        return []
+    told = f"✗ {CUT_SHORT.get(exchange.failure.kind, 'broke off')} here: not the whole answer"
+    return [(Span(shorten(told, cells), "error"),)]
 
 
 def failure_rows(exchange: Exchange, cells: int) -> list[Row]:

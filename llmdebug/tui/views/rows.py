@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from llmdebug.tui.views.safetext import clean, index_at, width
+
+WINDOW = 4
+"""Letters looked at for each cell that is free: some take none, and a long text is not measured again and again."""
 
 
 class Span(NamedTuple):
@@ -53,6 +57,44 @@ class FixedRows:
         return None
 
 
+class Stacked:
+    """Rows of several parts, one below the other."""
+
+    def __init__(self, parts: Iterable[Rows]) -> None:
+        self._parts = [part for part in parts if len(part)]
+        self._ends: list[int] = []
+        for part in self._parts:
+            self._ends.append((self._ends[-1] if self._ends else 0) + len(part))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def within(self, index: int) -> tuple[Rows, int]:
+        """The part that a row lies in, and its number there."""
+        part = bisect_right(self._ends, index)
+        return self._parts[part], index - (self._ends[part - 1] if part else 0)
+
+    def row(self, index: int) -> Row:
+        part, inside = self.within(index)
+        return part.row(inside)
+
+    def find(self, needle: str, start: int, step: int) -> int | None:
+        if not self._parts:
+            return None
+        here = bisect_right(self._ends, start)
+        base = self._ends[here - 1] if here else 0
+        found = self._parts[here].find(needle, start - base, step)
+        if found is not None and (base + found - start) * step > 0:
+            return base + found
+        for distance in range(1, len(self._parts) + 1):
+            place = (here + step * distance) % len(self._parts)
+            part = self._parts[place]
+            found = part.find(needle, len(part) - 1 if step > 0 else 0, step)
+            if found is not None:
+                return (self._ends[place - 1] if place else 0) + found
+        return None
+
+
 NO_ROWS = FixedRows()
 
 
@@ -79,20 +121,24 @@ def wrap(row: Row, cells: int, hang: int = 0) -> list[Row]:
     rows: list[Row] = []
     line: list[Span] = []
     room = cells
-    waiting = list(reversed(row))
-    while waiting:
-        text, role = waiting.pop()
-        if width(text) <= room:
-            line.append(Span(text, role))
-            room -= width(text)
-            continue
-        end = _break(text, room, at_start=room >= cells - hang)
-        if end:
-            line.append(Span(text[:end].rstrip(" "), role))
-        waiting.append(Span(text[end:].lstrip(" ") if end else text, role))
-        rows.append(tuple(line))
-        line = [Span(" " * hang)] if hang else []
-        room = cells - hang
+    for text, role in row:
+        at = 0
+        while at < len(text):
+            piece = text[at : at + WINDOW * (room + 1)]
+            if width(piece) <= room:
+                line.append(Span(piece, role))
+                room -= width(piece)
+                at += len(piece)
+                continue
+            end = _break(piece, room, at_start=room >= cells - hang)
+            if end:
+                line.append(Span(piece[:end].rstrip(" "), role))
+            at += end
+            while end and at < len(text) and text[at] == " ":
+                at += 1
+            rows.append(tuple(line))
+            line = [Span(" " * hang)] if hang else []
+            room = cells - hang
     return [*rows, tuple(line)] if line else rows
 
 

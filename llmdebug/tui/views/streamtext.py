@@ -17,23 +17,52 @@ from llmdebug.http.exchange import StreamEvent
 _decoder = msgspec.json.Decoder()
 
 
+class Pieces:
+    """A text that grows; what was added is joined when it is asked for."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        self._pieces.append(piece)
+
+    def __str__(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+
 @dataclass(slots=True)
 class Call:
     """A tool call as its pieces arrive."""
 
     name: str = ""
-    arguments: str = ""
+    written: Pieces = field(default_factory=Pieces)
+
+    @property
+    def arguments(self) -> str:
+        return str(self.written)
 
 
 @dataclass(slots=True)
 class Said:
     """What one choice said."""
 
-    text: str = ""
-    reasoning: str = ""
+    spoken: Pieces = field(default_factory=Pieces)
+    thought: Pieces = field(default_factory=Pieces)
     calls: dict[int, Call] = field(default_factory=dict)
     finish: str = ""
     role: str = ""
+
+    @property
+    def text(self) -> str:
+        return str(self.spoken)
+
+    @property
+    def reasoning(self) -> str:
+        return str(self.thought)
 
 
 @dataclass(slots=True)
@@ -76,10 +105,10 @@ class StreamText:
         for piece in (choice, message if isinstance(message, dict) else {}):
             for key in ("text", "content", "response"):
                 if isinstance(piece.get(key), str):
-                    said.text += piece[key]
+                    said.spoken.add(piece[key])
             for key in ("reasoning_content", "reasoning", "thinking"):
                 if isinstance(piece.get(key), str):
-                    said.reasoning += piece[key]
+                    said.thought.add(piece[key])
             if isinstance(piece.get("role"), str):
                 said.role = piece["role"]
             if isinstance(piece.get("finish_reason"), str):
@@ -97,7 +126,7 @@ class StreamText:
             if isinstance(function, dict):
                 call.name += function.get("name") or ""
                 arguments = function.get("arguments")
-                call.arguments += arguments if isinstance(arguments, str) else ""
+                call.written.add(arguments if isinstance(arguments, str) else "")
 
 
 def stream_text(events: Iterable[StreamEvent]) -> StreamText:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from llmdebug.tokens.report import PromptTokens, TokenReport
 from llmdebug.tokens.values import BROKEN, OUTSIDE, PART, SPECIAL, TEXT, Cells
-from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, pattern_of, plain, wrapped
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, Stacked, pattern_of, plain, wrapped
 from llmdebug.tui.views.safetext import clean, shorten, width
 
 Mode = Literal["text", "ids", "list"]
@@ -113,26 +112,8 @@ def _starts(shown: ShownCells, cells: int, mode: Mode) -> list[int]:
     return starts
 
 
-class Stacked:
-    """Rows of several parts, one below the other."""
-
-    def __init__(self, parts: Iterable[Rows]) -> None:
-        self._parts = [part for part in parts if len(part)]
-        self._ends: list[int] = []
-        for part in self._parts:
-            self._ends.append((self._ends[-1] if self._ends else 0) + len(part))
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def within(self, index: int) -> tuple[Rows, int]:
-        """The part that a row lies in, and its number there."""
-        part = bisect_right(self._ends, index)
-        return self._parts[part], index - (self._ends[part - 1] if part else 0)
-
-    def row(self, index: int) -> Row:
-        part, inside = self.within(index)
-        return part.row(inside)
+class StackedCells(Stacked):
+    """A space is searched for as it is shown."""
 
     def find(self, needle: str, start: int, step: int) -> int | None:
         count = len(self)
@@ -152,7 +133,7 @@ class ShownReport:
         self.report = report
         self._cells = [ShownCells(prompt.reading.cells) if prompt.reading else None for prompt in report.prompts]
 
-    def rows(self, cells: int, mode: Mode) -> Stacked:
+    def rows(self, cells: int, mode: Mode) -> StackedCells:
         parts: list[Rows] = []
         if not self.report.prompts:
             parts.append(FixedRows([(Span("The request holds neither a prompt, nor ids, nor messages.", "dim"),)]))
@@ -160,7 +141,7 @@ class ShownReport:
             parts.append(FixedRows(wrapped(list(_told(prompt, self.report)), cells)))
             if shown is not None:
                 parts.append(CellRows(shown, cells, mode))
-        return Stacked(parts)
+        return StackedCells(parts)
 
 
 def _told(prompt: PromptTokens, report: TokenReport) -> Iterator[Row]:
