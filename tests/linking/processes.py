@@ -70,7 +70,7 @@ class Process:
             words, cwd=cwd or "/", env=clean, stdout=subprocess.PIPE, start_new_session=True, text=True, **options
         )
         assert self._process.stdout is not None
-        self.port = int(self._process.stdout.readline() or 0)
+        self.port = int(self._process.stdout.readline())
         self.pid = self._process.pid
 
     @property
