@@ -57,6 +57,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
             options=self._client_options(),
             keep=self.settings.record,
             record_in=record_in,
+            history_mb=self.settings.history_mb,
             probing=self.settings.probe,
             families=self.settings.family_folder,
         )

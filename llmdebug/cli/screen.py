@@ -31,6 +31,7 @@ def show_screen(
         file=file,
         config=settings,
         record=settings.record,
+        history_mb=settings.history_mb,
         probe=settings.probe,
         families=settings.family_folder,
         client={**times, **(client or {})},

@@ -112,11 +112,11 @@ def _lay_keys(text: str, path: Path, table: Any, keys: dict[str, tuple[str, ...]
 def _checked(setting: Setting, value: Any, place: str) -> Any:
     if setting.kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         if value < 0:
-            raise ConfigError(f"{place}: {setting.name} is a number of seconds, not {value}.")
+            raise ConfigError(f"{place}: {setting.name} is a number of {setting.unit}, not {value}.")
         return float(value)
     if isinstance(value, setting.kind):
         return value
-    wanted = {str: "a text in quotes", bool: "true or false", float: "a number of seconds"}[setting.kind]
+    wanted = {str: "a text in quotes", bool: "true or false", float: f"a number of {setting.unit}"}[setting.kind]
     raise ConfigError(f"{place}: {setting.name} is {wanted}.")
 
 

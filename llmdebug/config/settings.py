@@ -18,6 +18,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     variable: str = ""
     """The environment variable that sets it too."""
+    unit: str = "seconds"
+    """Of a number."""
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -71,6 +73,14 @@ SETTINGS: tuple[Setting, ...] = (
         help="whether exchanges are kept in the history",
     ),
     Setting(
+        name="history_mb",
+        kind=float,
+        unit="megabytes",
+        default=500.0,
+        variable="LLMDEBUG_HISTORY_MB",
+        help="megabytes of history to keep; the oldest exchanges go when llmdebug starts; 0 keeps all",
+    ),
+    Setting(
         name="probe",
         kind=bool,
         default=True,
@@ -118,6 +128,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def record(self) -> bool:
         return bool(self.values["record"].value)
+
+    @property
+    def history_mb(self) -> float:
+        return float(self.values["history_mb"].value)
 
     @property
     def probe(self) -> bool:

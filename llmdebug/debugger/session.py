@@ -94,6 +94,7 @@ class Session:
         options: ClientOptions | None = None,
         keep: bool = True,
         record_in: Path | None = None,
+        history_mb: float = 500.0,
         probing: bool = True,
         families: Path | None = None,
     ) -> None:
@@ -102,8 +103,8 @@ class Session:
         Sources that are not at hand are linked by link_given().
 
         `keep` records exchanges and remembers which trees belong to which server; `record_in` is a file to
-        record in instead of the history. `probing`: whether the server may be asked what it is; `families` is
-        the folder of the user's own families of servers.
+        record in instead of the history, which is kept within `history_mb` (0: not). `probing`: whether the
+        server may be asked what it is; `families` is the folder of the user's own families of servers.
         """
         self.base_url = base_url
         self._probing = Probing(base_url, options, self.prepared, families, allowed=probing)
@@ -118,7 +119,7 @@ class Session:
         self._history: History | None = None
         self.secrets.update(self._credentials.secrets)
         if keep or record_in is not None:
-            self._open_history(record_in)
+            self._open_history(record_in, 0 if record_in is not None else int(history_mb * 1e6))
         self._trees = LinkedTrees(())
         self._refuted = Refutations()
         self.models: tuple[str, ...] | None = None
@@ -201,9 +202,12 @@ class Session:
         except TreeError as error:
             self._warn(f"The source linked to {base_url} last time cannot be used: {error}")
 
-    def _open_history(self, file: Path | None) -> None:
+    def _open_history(self, file: Path | None, limit_bytes: int) -> None:
         try:
-            self._history = History(file=file)
+            self._history = History(file=file, limit_bytes=limit_bytes)
+            if self._history.dropped_bytes:
+                dropped = f"{self._history.dropped_bytes / 1e6:,.0f} MB"
+                self._warn(f"The history had grown over {limit_bytes / 1e6:,.0f} MB: {dropped} of the oldest are gone.")
         except HistoryError as error:
             self._warn(f"Nothing is recorded: {error}")
 

@@ -35,6 +35,7 @@ from llmdebug.formats.jsonlines import (
 )
 from llmdebug.http.exchange import Exchange, Request
 from llmdebug.http.secrets import redact, redact_exchange
+from llmdebug.recording import trimming
 from llmdebug.recording.folder import HistoryError, created, state_folder, sync_folder, unusable
 
 __all__ = ["Entry", "History", "HistoryError", "Recorded"]
@@ -81,8 +82,11 @@ class History:
         *,
         file: Path | None = None,
         known_secrets: Mapping[str, str] | None = None,
+        limit_bytes: int = 0,
     ) -> None:
         """In the user's state folder, in `folder`, or in the very `file`.
+
+        Over `limit_bytes` the oldest exchanges are dropped first, where nobody else has the file open; 0 keeps all.
 
         `known_secrets` are secrets that have a name already, as `{"OPENAI_API_KEY": "sk-…"}`.
         """
@@ -95,12 +99,20 @@ class History:
         """Of what this object recorded."""
         self._lock = threading.Lock()
         """Between threads; the lock on the file holds between processes only."""
+        self.dropped_bytes = 0
+        """What was dropped to keep within the limit."""
+        self._trimming = -1
+        if limit_bytes:
+            self._trimming, self.dropped_bytes = trimming.opened(self.path, limit_bytes)
         self._number = self._open()
 
     def close(self) -> None:
         if self._number != -1:
             os.close(self._number)
             self._number = -1
+        if self._trimming != -1:
+            os.close(self._trimming)
+            self._trimming = -1
 
     def __enter__(self) -> History:
         return self

@@ -155,6 +155,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("suspend", "ctrl+z", "suspend", "go to the shell; fg comes back"),
     _command("quit", "q ctrl+q", "quit", "leave; unsent edits are kept"),
     _command("pick", "enter", "choose", "go to the request under the cursor", "requests", ("request",), 2),
+    _command("leave-list", "escape", "back", "leave the list; the request stays", "requests", (), 3),
     _command("edit-here", "enter", "edit", "edit at the line under the cursor", "request", ("request",)),
     _command("next-view", "t", "view", "the next view: body, raw, headers, events, text", "response", ("answer",), 4),
     _command(

@@ -35,6 +35,8 @@ class Opening:
     client: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ClientOptions that differ from its defaults."""
     record: bool = True
+    history_mb: float = 500.0
+    """How large the history may grow; 0 for without a bound."""
     demo: DemoServer | None = None
     """The embedded server to start, its port taken already; its requests are opened."""
     probe: bool = True
@@ -56,6 +58,7 @@ class Opening:
             credentials=credentials(self.header_lines, api_key_env=self.api_key_env, environment=os.environ),
             options=ClientOptions(**self.client),
             keep=self.record,
+            history_mb=self.history_mb,
             probing=self.probe,
             families=self.families,
         )

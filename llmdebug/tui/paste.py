@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from llmdebug.diagnosis.complaint import read_answer
 from llmdebug.formats.clienterror import read_client_error
 from llmdebug.formats.curl import looks_like_curl, parse_curls
 from llmdebug.formats.errors import FormatError
@@ -60,6 +61,18 @@ def understand(text: str) -> Pasted:
         problem="This is neither a curl command, nor JSON, nor the error of a client library or a server: "
         "nothing was changed.",
     )
+
+
+def quoted_body(answer: Response) -> bytes:
+    """The request's body where a refusal quotes it: as the input of a complaint about the whole of it."""
+    for complaint in read_answer(answer).complaints:
+        about_whole = complaint.loc == ("body",) or (complaint.type == "missing" and len(complaint.loc) == 2)
+        if about_whole and complaint.loc[0] == "body" and isinstance(complaint.input, dict):
+            try:
+                return msgspec.json.encode(complaint.input)
+            except (TypeError, ValueError, RecursionError):
+                return b""
+    return b""
 
 
 def _curl(text: str) -> Pasted:

@@ -41,7 +41,7 @@ def test_the_founding_story(width: int, height: int, term: str, own_state: Path,
         tmux.shows("declares CompletionRequest.prompt")
         tmux.keys("y", "p")
         tmux.shows("tmux's buffer")
-        assert tmux.run("show-buffer") == f"protocol.py:{line.removeprefix('+')}"
+        assert tmux.run("show-buffer") == f"{file}:{line.removeprefix('+')}"
         tmux.keys("1")
         tmux.shows('"prompt": [')
         tmux.keys("s")

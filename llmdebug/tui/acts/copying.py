@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from llmdebug.tui.acts.looking import tree_of
 from llmdebug.tui.clipboard import copy
 from llmdebug.tui.views.diagnosisview import diagnosis_text
 from llmdebug.tui.views.rows import plain
@@ -39,7 +40,8 @@ def to_clipboard(screen: MainScreen, what: str, text: str) -> None:
 def place(screen: MainScreen) -> None:
     site = screen.diagnosis.site
     if site is not None:
-        found = f"{site.file}:{site.line}"
+        tree = tree_of(screen, site)
+        found = f"{tree.root / site.file if tree is not None else site.file}:{site.line}"
         to_clipboard(screen, found, found)
 
 

@@ -32,9 +32,12 @@ def link_source(screen: MainScreen) -> None:
     def chosen(written: str) -> None:
         if written.strip():
             screen.start(_link(screen, os.path.expanduser(written.strip())))
+        elif links:
+            screen.start(_unlink(screen))
 
     links = screen.session.trees.links if screen.session is not None else ()
-    screen.ask(Question("source (folder, pypi:…, git:…, auto)", links[0].source if links else "", chosen))
+    forms = "folder, pypi:…, git:…, auto" + ("; empty unlinks" if links else "")
+    screen.ask(Question(f"source ({forms})", links[0].source if links else "", chosen))
 
 
 async def _link(screen: MainScreen, source: str) -> None:
@@ -48,16 +51,31 @@ async def _link(screen: MainScreen, source: str) -> None:
     if not await _shown(screen, [source], session.link_all([source], progress=_progress(screen))):
         return
     screen.tell(f"Linked {source}.", "ok")
+    screen.start(_check(screen, session, source))
     if entry is not None and entry.finding is not None and not entry.diagnosing:
         sent = SentExchange(id=entry.finding.id, exchange=entry.finding.exchange)
         await diagnose(screen, session, entry, sent)
+
+
+async def _check(screen: MainScreen, session: Session, source: str) -> None:
+    """Warns of a source in which no server is found: nothing will be traced there."""
+    from llmdebug.debugger.offers import ask_trees
+
+    if not await ask_trees(session, screen.base_url or "http://localhost", ""):
+        told = f"{source} is linked, but no route of a server is found in it: is it the folder of the server's source?"
+        screen.tell(told, "warning")
+
+
+async def _unlink(screen: MainScreen) -> None:
+    if screen.session is not None and await _shown(screen, [], screen.session.link_all([])):
+        screen.tell("No source is linked any more; what was diagnosed with it stays.", "ok")
 
 
 async def _shown(screen: MainScreen, sources: Sequence[str], linking: Coroutine[Any, Any, None]) -> bool:
     """Whether the linking came to its end; how far it is stands in the first line, what went wrong in the last."""
     from llmdebug.source.tree import TreeError
 
-    screen.linking = f"linking {', '.join(sources)}"
+    screen.linking = f"linking {', '.join(sources)}" if sources else ""
     screen.title_bar.update()
     watching = asyncio.create_task(_watch(screen))
     try:

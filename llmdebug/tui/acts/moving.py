@@ -43,6 +43,10 @@ def to_list(screen: MainScreen) -> None:
     screen.activate("request" if screen.active == "requests" else "requests")
 
 
+def leave_list(screen: MainScreen) -> None:
+    screen.activate("request")
+
+
 def pick(screen: MainScreen) -> None:
     if screen.worksheet.go(screen.requests.under_cursor):
         screen.show_entry(home=True)

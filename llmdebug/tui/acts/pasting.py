@@ -10,7 +10,7 @@ import msgspec
 from llmdebug.http.exchange import Exchange, Request, Timing
 from llmdebug.tui.acts.remedies import shown_request
 from llmdebug.tui.opening import HEADERS, standard_requests
-from llmdebug.tui.paste import Pasted, understand
+from llmdebug.tui.paste import Pasted, quoted_body, understand
 
 if TYPE_CHECKING:
     from llmdebug.tui.screens.main import MainScreen
@@ -80,7 +80,14 @@ async def _answer(screen: MainScreen, pasted: Pasted) -> None:
     if session is None or answer is None:
         screen.tell("The debugger is still being loaded: paste again in a moment.", "warning")
         return
-    if entry is None:
+    quoted = quoted_body(answer)
+    if quoted:
+        base = _route_for(quoted, screen.base_url or "http://localhost:8000")
+        if entry is not None and entry.request.method == "POST":
+            base = entry.request
+        request = shown_request(screen, msgspec.structs.replace(base, body=quoted, name=""))
+        entry = screen.worksheet.insert_after_current(request)
+    elif entry is None:
         entry = screen.worksheet.insert_after_current(
             Request(method="POST", url=(screen.base_url or "http://localhost:8000"), headers=HEADERS)
         )
@@ -91,6 +98,8 @@ async def _answer(screen: MainScreen, pasted: Pasted) -> None:
     screen.show_entry(home=True)
     screen.activate("diagnosis")
     told = "Pasted as the answer to this request; {edit} puts the request that was refused in its place."
+    if quoted:
+        told = "Pasted, with the request's body as the answer quotes it; {edit} changes it."
     screen.tell(screen.keymap.told(told), "ok")
     await diagnose(screen, session, entry, SentExchange(id="", exchange=exchange))
 

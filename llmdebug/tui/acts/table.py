@@ -61,6 +61,7 @@ ACTS: dict[str, Act] = {
     "zoom": moving.zoom,
     "list": moving.to_list,
     "pick": moving.pick,
+    "leave-list": moving.leave_list,
     "next-request": moving.next_request,
     "previous-request": moving.previous_request,
     "step": stepping.step,

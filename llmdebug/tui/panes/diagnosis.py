@@ -122,6 +122,8 @@ class DiagnosisPane(LinePane):
         entry = self.entry
         if entry is None or entry.diagnosis is None or entry.settled == "confirmed":
             return ()
+        if len(self.make_rows(cells)) < self.size.height:
+            return ()
         return remedy_bar(entry.diagnosis, cells, REMEDY_LINES if self.size.height > 8 else 1)
 
     @property

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     pass
 
 WHEEL_LINES = 3
+ABOVE_FOUND = 2
+"""Rows that stay in sight above one that was searched for."""
 
 
 class LinePane(Widget):
@@ -264,6 +266,8 @@ class LinePane(Widget):
         if found is None:
             return False
         self.move_to(found)
+        if self.has_cursor and found - self.top < ABOVE_FOUND and self.height_of_rows > 2 * ABOVE_FOUND:
+            self.top = max(found - ABOVE_FOUND, 0)
         return True
 
     def end_search(self) -> None:

@@ -17,6 +17,9 @@ FIRST_STEPS = (
     "{link-source} links the folder that holds that source. {help} shows every key.",
 )
 
+LAID_OUT_LINES = 10_000
+"""A body of more lines was laid out by somebody: it is shown as it came."""
+
 
 class RequestPane(LinePane):
     margin: ClassVar[int] = 0
@@ -35,7 +38,7 @@ class RequestPane(LinePane):
         body = entry.request.body if entry is not None else b""
         if body is not self._read:
             self._read = body
-            self.document = BodyDocument(body)
+            self.document = BodyDocument(body, raw=body.count(b"\n") > LAID_OUT_LINES)
             self.problem = problem_of(body) if entry is not None and is_json(entry.request) else ""
         self.rebuild(home=home)
 

@@ -161,6 +161,7 @@ class ResponsePane(LinePane):
             return ()
         note = self.document.note if self.document is not None and self.view == "body" else ""
         noted = [wrap(safe(note, "warning"), cells, 2)] if note else []
+        noted += [responseview.redirect_rows(entry.exchange.response, cells)]
         return (*responseview.broken_off(entry.exchange, cells), *(row for rows in noted for row in rows))
 
     # A tree of JSON.

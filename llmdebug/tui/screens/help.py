@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from llmdebug.tui.commands import CONTEXTS, unmet
 from llmdebug.tui.screens.situation import met
-from llmdebug.tui.screens.viewer import ViewerScreen
+from llmdebug.tui.screens.viewer import PagedPane, ViewerPane, ViewerScreen
 from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, wrap
 from llmdebug.tui.views.safetext import clean
 
@@ -18,6 +18,8 @@ KEYS_CELLS = 16
 
 class HelpScreen(ViewerScreen):
     """Made of the command table, for the pane that was active."""
+
+    pane_type: ClassVar[type[ViewerPane]] = PagedPane
 
     def __init__(self, main: MainScreen) -> None:
         super().__init__(main)

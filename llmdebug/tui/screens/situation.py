@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdebug.tui.commands import Need, unmet
+from llmdebug.tui.panes.layout import NARROW
 from llmdebug.tui.views.rows import Row, Span
 from llmdebug.tui.views.safetext import clean, shorten_middle
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def title(screen: MainScreen) -> tuple[Row, Row]:
     """The first line: server and source at the left, which request of how many at the right."""
-    left: list[Span] = [Span("llmdebug", "bar_key"), Span("  "), Span(clean(_server(screen)))]
+    named = (Span("llmdebug", "bar_key"), Span("  ")) if screen.app.size.width >= NARROW else ()
+    left: list[Span] = [*named, Span(clean(_server(screen)))]
     if screen.opening.client.get("insecure"):
         left.append(Span("  certificates not checked", "error"))
     if screen.linked:
@@ -54,8 +56,9 @@ def list_title(worksheet: Worksheet) -> str:
 
 def _server(screen: MainScreen) -> str:
     if screen.opening.demo:
+        start = 0 if screen.app.size.width >= NARROW else len("demo server at ")
         failed = screen.ready.is_set() and screen.session is None
-        return "demo server did not start" if failed else f"demo server at {screen.base_url}"
+        return "demo server did not start" if failed else f"demo server at {screen.base_url}"[start:]
     told = f"  {screen.server}" if screen.server else ""
     return f"{screen.base_url}{told}" if screen.base_url else "no server"
 

@@ -53,15 +53,22 @@ class ViewerPane(LinePane):
         return self._owner.make_rows(cells)
 
 
+class PagedPane(ViewerPane):
+    """Without a cursor: each key of moving moves the rows."""
+
+    has_cursor: ClassVar[bool] = False
+
+
 class ViewerScreen(Screen[None], inherit_bindings=False):
     """Subclasses give `heading` and `make_rows`, and may take keys first in `press`."""
 
     AUTO_FOCUS = ""
+    pane_type: ClassVar[type[ViewerPane]] = ViewerPane
 
     def __init__(self, main: MainScreen) -> None:
         super().__init__()
         self.main = main
-        self.pane = ViewerPane(self)
+        self.pane = self.pane_type(self)
         self.bottom = BottomBar(main.theme, self.hints)
         self.regions: dict[Widget, Region] = {}
         self._panes_layout = PanesLayout(self.regions)
@@ -87,8 +94,16 @@ class ViewerScreen(Screen[None], inherit_bindings=False):
 
     def _place(self) -> None:
         size = self.app.size
-        self.regions[self.pane] = Region(0, 0, size.width, max(size.height - 1, 1))
-        self.regions[self.bottom] = Region(0, size.height - 1, size.width, 1)
+        lines = min(self.bottom.lines_wanted(size.width), max(size.height - 2, 1))
+        regions: dict[Widget, Region] = {
+            self.pane: Region(0, 0, size.width, max(size.height - lines, 1)),
+            self.bottom: Region(0, size.height - lines, size.width, lines),
+        }
+        if regions != self.regions:
+            self.regions.clear()
+            self.regions.update(regions)
+            if self.is_mounted:
+                self.pane.refresh(layout=True)
 
     def hints(self) -> list[tuple[str, str]]:
         if self.pane.needle:
@@ -107,8 +122,12 @@ class ViewerScreen(Screen[None], inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        if not self.is_current:
-            return
+        if self.is_current:
+            self._take(event)
+        if self.is_current:
+            self._place()
+
+    def _take(self, event: events.Key) -> None:
         if self.bottom.question is not None:
             self.bottom.press(event)
             self.bottom.refresh()

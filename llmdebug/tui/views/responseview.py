@@ -9,7 +9,7 @@ import msgspec
 
 from llmdebug.http.exchange import Exchange, Response, StreamEvent, header
 from llmdebug.tui.views.highlight import header_row, json_row
-from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrapped
+from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrap, wrapped
 from llmdebug.tui.views.safetext import clean, shorten, width
 from llmdebug.tui.views.streamtext import StreamText
 
@@ -148,6 +148,14 @@ def broken_off(exchange: Exchange, cells: int) -> list[Row]:
         return []
     told = f"✗ {CUT_SHORT.get(exchange.failure.kind, 'broke off')} here: not the whole answer"
     return [(Span(shorten(told, cells), "error"),)]
+
+
+def redirect_rows(response: Response, cells: int) -> list[Row]:
+    """Where an answer sends its client, which llmdebug does not follow."""
+    location = header(response.headers, "Location")
+    if not 300 <= response.status < 400 or location is None:
+        return []
+    return wrap(safe(f"Location: {location} (redirects are not followed: send the request there)", "warning"), cells, 2)
 
 
 def failure_rows(exchange: Exchange, cells: int) -> list[Row]:
