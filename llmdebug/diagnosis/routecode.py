@@ -12,7 +12,7 @@ from llmdebug.diagnosis.bindings import REQUEST_NAMES
 from llmdebug.diagnosis.callers import Callers
 from llmdebug.diagnosis.following import OTHER_OWNERS
 from llmdebug.diagnosis.ground import Ground
-from llmdebug.diagnosis.reach import ENTRY_METHODS, Key
+from llmdebug.diagnosis.reach import ENTRY_METHODS, Key, Reach
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.widening import Widening
 from llmdebug.index.build import ASIDE
@@ -80,13 +80,30 @@ class RouteCode:
     def functions(self) -> list[tuple[str, Function]]:
         """The functions that the route reaches; the search reads files, which lets it find more."""
         widening = Widening(self.index, self.model_names, self._field_names())
+        roots = self.ground.reach(self.registered).within(0)
         found: list[tuple[str, Function]] = []
         for _ in range(MAX_ROUNDS):
             read = len(self.index.loaded)
-            found = self._known(self.ground.reach(self.registered).within(MAX_DEPTH))
-            if len(self.index.loaded) == read and not widening.widen(found):
+            found = self._known(Reach(self.index, roots).within(MAX_DEPTH))
+            overriding = self._overriding_methods(found)
+            if not overriding and len(self.index.loaded) == read and not widening.widen(found):
                 break
+            roots += overriding
         return found
+
+    def _overriding_methods(self, found: list[tuple[str, Function]]) -> list[Key]:
+        """Methods of subclasses that take the route's classes, in place of methods that are reached."""
+        reached = {(path, function.name) for path, function in found}
+        new: dict[Key, None] = {}
+        for path, function in found:
+            owner, _, name = function.name.rpartition(".")
+            for place, other in self.index.functions(name) if owner and not name.startswith("__") else ():
+                key = (place, other.name)
+                if key in reached or not any(self._names_model(p.annotation) for p in other.parameters):
+                    continue
+                if self._origin(place, other.name.rpartition(".")[0], name) == (path, owner):
+                    new[key] = None
+        return list(new)
 
     def _known(self, keys: list[Key]) -> list[tuple[str, Function]]:
         known = [(path, self.index.local(path).get(symbol)) for path, symbol in keys if not ASIDE.search(path)]
@@ -164,12 +181,24 @@ class RouteCode:
             isinstance(self.index.local(path).get(f"{owner}.{maker}"), Function) for maker in MAKERS
         ):
             return True
-        return owner.rpartition(".")[2] in self._called
+        return (path, owner) not in self._of_other_routes and owner.rpartition(".")[2] in self._called
 
     @cached_property
     def _called(self) -> set[str]:
-        """The names that the route's code calls."""
-        return {step for _, function in self.functions for call in function.calls for step in call.split(".")[-2:]}
+        """The names that the route's code calls, and those that its files import."""
+        called = {step for _, function in self.functions for call in function.calls for step in call.split(".")[-2:]}
+        files = {path for path, _ in self.functions}
+        return called | {origin.rpartition(".")[2] for path in files for origin in self.index.imports(path).values()}
+
+    @cached_property
+    def _of_other_routes(self) -> set[Key]:
+        """The classes that requests of other routes are read into as a whole."""
+        found: set[Key] = set()
+        for other in self.ground.routes.known:
+            body = self.ground.inputs(other).body
+            if isinstance(body, Object):
+                found.add((body.model.path, body.model.name))
+        return found - self.models.keys()
 
     def _names_model(self, annotation: str) -> bool:
         return bool(annotation) and not self.model_names.isdisjoint(re.findall(r"[A-Z]\w+", annotation))

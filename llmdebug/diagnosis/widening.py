@@ -17,7 +17,7 @@ from llmdebug.index.facts import Function
 from llmdebug.index.python.syntax import FunctionNode
 
 MAX_NAMES = 80
-MAX_DEFINERS = 8
+MAX_DEFINERS = 14
 MAX_FILES = 60
 
 
@@ -64,7 +64,7 @@ class Widening:
         for call in ast.walk(node):
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
                 continue
-            handed = [*call.args, *(word.value for word in call.keywords)]
+            handed = [call.func.value, *call.args, *(word.value for word in call.keywords)]
             name = call.func.attr
             if name not in COMMON and not name.startswith("__") and any(_mentions(h, tainted) for h in handed):
                 yield name
