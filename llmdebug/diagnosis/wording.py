@@ -34,7 +34,11 @@ def summary(question: Question, finding: Finding, ground: Ground | None, registe
     said = Sentence(question, finding, ground, registered)
     parts = [said.of_kind(finding.kind)]
     if finding.kind != "ignored_field":
-        parts += _ignored(finding.ignored)
+        declared = [place for place in finding.ignored if said.case.declared(place) is not None]
+        parts += _ignored([place for place in finding.ignored if place not in declared])
+        parts += (
+            [f"{listed(declared[:4])} {'has' if len(declared) == 1 else 'have'} no effect here"] if declared else []
+        )
     if question.answer.refused and ground is not None and not finding.spots:
         parts.append("no line of the linked tree is known to refuse it")
     text = "; ".join(part for part in parts if part)
