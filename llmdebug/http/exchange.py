@@ -50,7 +50,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What the file it came from calls it; empty where it has no name."""
 
 
-class StreamEvent(msgspec.Struct, frozen=True, kw_only=True):
+class StreamEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One server-sent event, or one line of newline-delimited JSON."""
 
     data: str
