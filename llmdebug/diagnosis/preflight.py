@@ -30,7 +30,7 @@ from llmdebug.diagnosis.schema_claim import from_schema
 from llmdebug.diagnosis.silent import finding_of
 from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.text_claim import declared_names, settle
-from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
+from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, TrailStep
 from llmdebug.http.exchange import Request
 from llmdebug.index.build import Index
 from llmdebug.index.facts import HOLE, Rejection
@@ -224,8 +224,14 @@ def _by_code(ground: Ground, registered: Registered, question: Question) -> _Tol
         names = declared_names(ground, registered)
         evidence = Evidence(text, kind_of_text(text, 400), first.rejection.param, names, near)
         finding.kind, finding.fields = settle(evidence, question)
+        finding.fields = [_in_future(field) for field in finding.fields]
     finding.confidence = 0.9
     return _Told(finding, text)
+
+
+def _in_future(field: BlamedField) -> BlamedField:
+    """A reason that speaks of the answer, where there is none yet."""
+    return msgspec.structs.replace(field, reason=field.reason.replace("the answer's param", "the refusal's param"))
 
 
 def _text_of(foreseen: Foreseen) -> str:
