@@ -92,14 +92,7 @@ class ResponsePane(LinePane):
         if entry is None:
             return (Span("Response"),), ()
         if entry.state == "waiting":
-            does = (
-                "keeping what arrived" if entry.ending else "receiving" if entry.received or entry.events else "waiting"
-            )
-            told = f"{does} {responseview.duration(entry.waited)}"
-            if entry.received:
-                told += f" · {responseview.size(entry.received)}"
-            cancels = () if entry.ending else (Span(self.keymap.told("{cancel} cancels"), "dim"),)
-            return (Span(told, "warning"),), cancels
+            return self._arriving(entry, cells)
         if entry.exchange is None:
             return (Span("Response"),), ()
         place = self.place()
@@ -109,6 +102,19 @@ class ResponsePane(LinePane):
         named = self.views and room >= len(self.view) + 2
         right = responseview.titled_views(self.views, self.view, room) if named else ()
         return left, right
+
+    def _arriving(self, entry: Entry, cells: int) -> tuple[Row, Row]:
+        """How far an answer is that is awaited; what has no room is left out, not cut."""
+        if entry.ending:
+            return (Span("keeping what arrived", "warning"),), ()
+        does = "receiving" if entry.received or entry.events else "waiting"
+        told = f"{does} {responseview.duration(entry.waited)}"
+        cancels = self.keymap.told("{cancel} cancels")
+        taken = width(cancels) + width(self.place()) + 4
+        longer = f"{told} · {responseview.size(entry.received)}"
+        if entry.received and width(longer) + taken <= cells:
+            told = longer
+        return (Span(told, "warning"),), (Span(cancels, "dim"),) if width(told) + taken <= cells else ()
 
     @staticmethod
     def _status(entry: Entry, exchange: Exchange, cells: int) -> Row:
