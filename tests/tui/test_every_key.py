@@ -103,6 +103,7 @@ PLACES = {
     "save": keys("w"),
     "copy": keys("y"),
     "tokens": keys("number_sign"),
+    "history": keys("H"),
 }
 
 
@@ -131,7 +132,7 @@ async def test_every_key(place: str, tree: Path, monkeypatch: pytest.MonkeyPatch
         assert app.app.is_running
 
 
-@pytest.mark.parametrize("place", ["help", "source", "palette", "tokens"])
+@pytest.mark.parametrize("place", ["help", "source", "palette", "tokens", "history"])
 async def test_leaving_is_typed_ahead(place: str, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llmdebug.tui.acts.tokens.read_report", unread)
     async with driven(FakeSession([answer()], [diagnosis()], tree), request()) as app:

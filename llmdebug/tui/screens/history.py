@@ -160,4 +160,4 @@ class HistoryScreen(ViewerScreen):
         from llmdebug.tui.acts.listing import add_recorded
 
         add_recorded(self.main, exchange)
-        self.dismiss()
+        self.leave()

@@ -42,5 +42,5 @@ class RefusalsScreen(ViewerScreen):
             return False
         self.main.worksheet.go(self.groups[self.pane.cursor].steps[0])
         self.main.show_entry(home=True)
-        self.dismiss()
+        self.leave()
         return True
