@@ -221,7 +221,7 @@ def _refusal(
         if found is not None:
             return found
     said = kind_of_text(answer.text, answer.status)
-    if question.is_unreadable or (said == "malformed_json" and not question.fields):
+    if question.is_unreadable or (said == "malformed_json" and question.body is None):
         return _of_unreadable(ground, registered, question, said)
     return (
         from_text(ground, registered, question, answer.text)

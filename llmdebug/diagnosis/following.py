@@ -70,6 +70,8 @@ class Following(Bindings):
         source = dict(known.members).get(name) if known else None
         if source is None and known is not None:
             source = next((f.default for f in known.fields if f.name == name), None)
+        if source == "None":  # to be filled in by a class below this one, or later
+            return NOT_KNOWN
         return _constant_of(source) if source is not None else None
 
     def _resolve(self, frame: Frame, node: ast.Call, evaluator: Evaluator, enter: Enter) -> Value | None:

@@ -138,7 +138,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
     ),
     "out_of_range": (
         r"must be (?:at (?:least|most)|greater|less|larger|smaller|between|positive|within|in the range)",
-        r"must be (?:(?:a )?non-?negative|>|<|no (?:more|less))",
+        r"must be (?:(?:a )?non-?negative|>|<|no (?:more|less))|must [<>]",
         r"must be in [\[(]|\b(?:keys|values?|ids?) in [\[(]",
         r"(?:must|has to|have to|should) be (?:an? )?(?:strictly )?(?:finite|positive|non-?negative)",
         r"\b(?:ids?|tokens?|values?|length|len|size) (?:>|<|>=|<=) \w",

@@ -12,6 +12,7 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_text
 from llmdebug.diagnosis.locate import Located, has_pointer, value_at
 from llmdebug.diagnosis.question import Question
+from llmdebug.diagnosis.reach import Reach
 from llmdebug.diagnosis.route import Registered, nearness
 from llmdebug.diagnosis.speakers import spoken
 from llmdebug.diagnosis.study import Study
@@ -84,13 +85,15 @@ def from_text(
 ) -> Finding | None:
     """The finding for a message; None where the tree has no text that explains enough of it.
 
-    The message is looked for without what is put around it, then as it stands: a server may put it there itself.
+    The message is looked for without what is put around it; then as it stands, as a server may put that there itself;
+    then its first line, to which others may have added theirs.
     """
     text = bare(message)
-    found = _claim(ground, registered, question, text, item)
-    if found is not None or message.strip() == text:
-        return found
-    return _claim(ground, registered, question, message.strip(), item, strict=True)
+    for place, part in enumerate(dict.fromkeys([text, message.strip(), text.partition("\n")[0].strip()])):
+        found = _claim(ground, registered, question, part, item, strict=place > 0)
+        if found is not None:
+            return found
+    return None
 
 
 def _claim(
@@ -156,7 +159,7 @@ def _judge(
         candidate.why.append(f"makes {match.letters} letters of the message")
         if match.letters < ALIKE * best.letters:
             candidate.doubt(1.5, "another text fits more closely")
-        _by_reach(candidate, reach.of(match.path, match.rejection.symbol) if reach else None)
+        _by_reach(candidate, reach)
         if gates and gates.of(match.path, match.rejection.symbol) is not None:
             candidate.back(3.0, "a middleware runs it before each route")
         _by_model(candidate, ground, registered)
@@ -172,9 +175,13 @@ def _judge(
     return sorted(candidates, key=lambda c: (-c.score, c.match.path, c.match.rejection.line))
 
 
-def _by_reach(candidate: Candidate, depth: int | None) -> None:
-    if depth is not None:
-        candidate.back(3.0 - 0.08 * depth, f"the route reaches it over {depth} call{'s' if depth != 1 else ''}")
+def _by_reach(candidate: Candidate, reach: Reach | None) -> None:
+    key = (candidate.match.path, candidate.match.rejection.symbol)
+    depth = reach.of(*key) if reach else None
+    if reach is None or depth is None:
+        return
+    points = max(3.0 - 0.08 * depth - 1.5 * reach.guesses.get(key, 0), 1.0)
+    candidate.back(points, f"the route reaches it over {depth} call{'s' if depth != 1 else ''}")
 
 
 def _by_model(candidate: Candidate, ground: Ground, registered: Registered | None) -> None:
@@ -321,6 +328,8 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
     if kind == "auth":
         return kind, []
     fields = blame.from_text(evidence, body)
+    if kind == "malformed_json" and body is not None and not isinstance(body, dict):
+        return "wrong_type", [blamed("", "the body is JSON, but no object", 0.6)]
     if kind == "missing_field" and fields and value_at(body, fields[0].pointer) in EMPTY:
         kind = "bad_value" if has_pointer(body, fields[0].pointer) else kind
     if item is not None and item.pointer:

@@ -80,6 +80,8 @@ class Index:
     _local: dict[str, dict[str, Class | Function | str]] = field(default_factory=dict)
     _imports: dict[str, dict[str, str]] = field(default_factory=dict)
     definitions: dict[tuple[str, str], Any] = field(default_factory=dict)
+    behind_stars: dict[str, list[str]] = field(default_factory=dict)
+    top_words: dict[str, frozenset[str]] = field(default_factory=dict)
     """What names were found to stand for; kept by `python.names.define`."""
     _functions: dict[str, list[tuple[str, Function]]] = field(default_factory=lambda: defaultdict(list))
     _classes: dict[str, list[tuple[str, Class]]] = field(default_factory=lambda: defaultdict(list))

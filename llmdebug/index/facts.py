@@ -105,7 +105,8 @@ class Function(msgspec.Struct, frozen=True, array_like=True):
     end_line: int
     parameters: tuple[Parameter, ...] = ()
     calls: tuple[str, ...] = ()
-    """What it calls or hands on: `name`, `module.name`, `Class.name`, `self.name`, and `.name` on other objects."""
+    """What it calls or hands on: `name`, `module.name`, `Class.name`, `self.name`, `~local.name`, and `.name` on
+    whatever an expression gives."""
     decorators: tuple[str, ...] = ()
     returns: str = ""
     is_async: bool = False

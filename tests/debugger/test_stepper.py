@@ -99,7 +99,13 @@ async def test_a_breakpoint_on_the_site_asks_for_the_diagnosis(session: Session)
     assert attempt.judged.kind == "missing_field"
 
 
-async def test_it_stops_inside_a_stream_and_keeps_what_came(session: Session) -> None:
+async def test_it_stops_inside_a_stream_and_keeps_what_came() -> None:
+    with DemoServer(token_interval=0.5) as slow:
+        async with Session(base_url=slow.base_url) as session:
+            await check_a_stop_inside_a_stream(session)
+
+
+async def check_a_stop_inside_a_stream(session: Session) -> None:
     stepper = stepper_of(session, STREAM, GOOD, breaks=["events >= 2"])
     stop = await stepper.go_on()
     assert (stop.why, stop.at) == ("stream", 1)

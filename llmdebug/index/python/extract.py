@@ -279,7 +279,7 @@ class _Walk:
                     self.routes.append(routes.route(made, call, end, scope.condition, scope.symbol))
 
     def _called(self, func: ast.expr, name: str) -> str:
-        """How a call is kept: `name`, `module.name` or `Class.name`, `self.name`, and `.name` on any other object."""
+        """How a call is kept, as `Function.calls` says."""
         if isinstance(func, ast.Name):
             return name
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
@@ -288,6 +288,7 @@ class _Walk:
                 return f"self.{name}"
             if owner in self.imports or owner[:1].isupper():
                 return f"{owner}.{name}"
+            return f"~{owner}.{name}"
         return f".{name}"
 
     def _function(self, node: FunctionNode, scope: _Scope) -> None:

@@ -6,6 +6,7 @@ Patterns are never run, as they may run for ever; only the type of the text is h
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import os.path
 import re
@@ -63,6 +64,8 @@ def _join(*given: Any) -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "base64.b64decode": _base64,
+    "copy.copy": lambda *given: copy.copy(_text(given)),
+    "copy.deepcopy": lambda *given: copy.deepcopy(_text(given)),
     "json.loads": _json,
     "os.path.basename": lambda *given: os.path.basename(_text(given)),
     "os.path.join": _join,

@@ -13,6 +13,9 @@ from llmdebug.index.facts import Class, Function
 
 MAX_HOPS = 10
 MAX_STARS = 60
+_TOP_LINE = re.compile(rb"^(?:\S.*|[ \t]+\w+(?: as \w+)?,?[ \t]*(?:#.*)?)$", re.MULTILINE)
+"""A line at the level of the module, or one of a list of imported names."""
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +59,36 @@ def _named(index: Index, path: str, name: str, hops: int) -> Definition | None:
 
 
 def _through_stars(index: Index, path: str, name: str, hops: int) -> Definition | None:
-    """A name that `from module import *` may have brought, breadth first; few files are looked at.
-
-    A package may import hundreds of modules like that: only those are parsed that hold the name.
-    """
-    word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
-    seen = {path}
-    pending = deque([path])
-    while pending and len(seen) <= MAX_STARS:
-        for candidate in _star_targets(index, pending.popleft()):
-            if candidate in seen or len(seen) > MAX_STARS:
-                continue
-            seen.add(candidate)
-            data = index.tree.read(candidate) or b""
-            found = _named(index, candidate, name, hops + 1) if word.search(data) else None
+    """A name that `from module import *` may have brought; only files that may define it are parsed for it."""
+    for candidate in _behind_stars(index, path):
+        if name in _top_words(index, candidate):
+            found = _named(index, candidate, name, hops + 1)
             if found is not None:
                 return found
-            if b"import *" in data:
-                pending.append(candidate)
     return None
+
+
+def _behind_stars(index: Index, path: str) -> list[str]:
+    """The files that star imports lead to, breadth first; a package may have hundreds, few are looked at."""
+    if path not in index.behind_stars:
+        seen = {path: None}
+        pending = deque([path])
+        while pending and len(seen) <= MAX_STARS:
+            for candidate in _star_targets(index, pending.popleft()):
+                if candidate not in seen and len(seen) <= MAX_STARS:
+                    seen[candidate] = None
+                    if b"import *" in (index.tree.read(candidate) or b""):
+                        pending.append(candidate)
+        index.behind_stars[path] = list(seen)[1:]
+    return index.behind_stars[path]
+
+
+def _top_words(index: Index, path: str) -> frozenset[str]:
+    """The words of a file that may name what it defines or imports, read without parsing it."""
+    if path not in index.top_words:
+        lines = b"\n".join(_TOP_LINE.findall(index.tree.read(path) or b""))
+        index.top_words[path] = frozenset(word.decode("ascii") for word in _WORD.findall(lines))
+    return index.top_words[path]
 
 
 def _star_targets(index: Index, path: str) -> list[str]:
