@@ -6,6 +6,8 @@ import html
 import json
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ import msgspec
 from llmdebug.diagnosis.printed import printed_entries
 from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_name, literal_of, loc_of
 from llmdebug.http.exchange import Response, header
+from llmdebug.jsontext.pointer import index_of
 
 MAX_BODY = 2_000_000
 MAX_JSON = 32_000_000
@@ -20,6 +23,23 @@ MAX_NESTING = 6
 MAX_MARKUP = 200_000
 
 MESSAGE_KEYS = ("message", "msg", "detail", "error", "error_message", "reason", "title", "description", "errors")
+
+
+FIXED_TEXTS = {
+    "Missing data for required field": "missing",
+    "This field is required": "missing",
+    "Unknown field": "extra_forbidden",
+    "Field may not be null": "none_not_allowed_type",
+    "Not a valid string": "string_type",
+    "Not a valid integer": "int_type",
+    "Not a valid number": "float_type",
+    "Not a valid boolean": "bool_type",
+    "Not a valid list": "list_type",
+    "Not a valid mapping type": "dict_type",
+    "Invalid input type": "dict_type",
+}
+"""What validation libraries other than pydantic always say, and pydantic's name for it."""
+MAX_BY_FIELD = 100
 
 
 class Complaint(msgspec.Struct, frozen=True):
@@ -208,6 +228,12 @@ def _open_object(value: dict[str, Any], envelope: _Envelope, depth: int) -> None
     code = value.get("code")
     if isinstance(code, str | int) and not isinstance(code, bool):
         envelope.code = str(code)
+    listed = _by_field(value)
+    if listed:
+        envelope.complaints += listed
+        envelope.text = "; ".join(dict.fromkeys(c.message for c in listed[:3]))
+        envelope.is_error = True
+        return
     if isinstance(value.get("loc"), list) and "msg" in value:
         envelope.complaints.append(_entry(value))
         envelope.text = envelope.text or str(value["msg"])
@@ -219,6 +245,30 @@ def _open_object(value: dict[str, Any], envelope: _Envelope, depth: int) -> None
             _open(inner, envelope, depth + 1)
             if envelope.text or envelope.complaints:
                 return
+
+
+def _by_field(value: dict[str, Any]) -> list[Complaint]:
+    """`{"field": ["what is wrong with it", …]}`, as marshmallow and others say it, objects nested; else nothing."""
+    for name in (*MESSAGE_KEYS, "json"):
+        inner = value.get(name)
+        if isinstance(inner, dict) and inner and all(_is_told(told) for told in inner.values()):
+            return list(islice(_told_of(inner, ()), MAX_BY_FIELD))
+    return []
+
+
+def _is_told(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, dict) and value and depth < MAX_NESTING:
+        return all(_is_told(inner, depth + 1) for inner in value.values())
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
+
+
+def _told_of(value: Any, loc: Loc) -> Iterator[Complaint]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            index = index_of(name)
+            yield from _told_of(inner, (*loc, name if index is None else index))
+    else:
+        yield from (Complaint(text, loc, FIXED_TEXTS.get(text.rstrip("."), "")) for text in value)
 
 
 def _entry(item: dict[str, Any]) -> Complaint:

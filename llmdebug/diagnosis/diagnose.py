@@ -140,13 +140,14 @@ def without_tree(question: Question) -> Finding:
     """What the answer alone tells."""
     if not question.answer.refused:
         return Finding("none")
-    for item in folded(None, None, question):
+    items = folded(None, None, question)
+    for item in items:
         schema_kind = kind_of_schema(item.complaint.type)
         if schema_kind is not None:
             return Finding(schema_kind, [blamed(item.pointer, item.complaint.message, 0.8, item.place)])
     text = bare(question.answer.text)
     evidence = Evidence(text, kind_of_text(text, question.answer.status), question.answer.param)
-    kind, fields = settle(evidence, question)
+    kind, fields = settle(evidence, question, next((item for item in items if item.pointer), None))
     return Finding(kind, fields)
 
 

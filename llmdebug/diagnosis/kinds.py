@@ -41,6 +41,9 @@ ROUTER_TEXTS = frozenset(
     }
 )
 
+ROUTER_SENTENCE = "the requested url was not found on the server"
+"""Stands in the page of a framework for paths that it does not know."""
+
 MAX_TEXT = 4_000
 """What a refusal says, it says in its first few thousand characters."""
 
@@ -71,6 +74,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"tokens? \+ .{0,40}must be",
         r"(?:prompt|input)\b.{0,30}\b(?:tokens?|len|length)\b.{0,80}\d\s*>\s*\d",
         r"must have less than \d+ tokens",
+        r"tokens?\b.{0,60}(?:larger|longer|more|greater) than .{0,40}(?:length|context|limit)",
         r"(?:smaller|less|shorter) than the .{0,30}context",
         r"input tokens?.{0,40}(?:exceed|longer|more than)",
         r"(?:input|prompt).{0,60}longer than .{0,40}(?:context|maximum|length)",
@@ -104,6 +108,7 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
         r"does not match the (?:number|length)|same (?:length|number|size) as|must match the (?:number|length)",
         r"requires? [`'\"]?\w+[`'\"]? (?:to be )?(?:set|true|enabled|=)",
         r"you must use .{1,40} when",
+        r"must be (?:true|enabled|set) (?:to (?:support|use|enable)|for)\b",
         r"cannot .{1,40} (?:and|while) .{1,40} (?:at the same time|together|simultaneously)",
         r"cannot (?:specify|set|give|use|combine|pass|provide) .{1,60} together with",
     ),
@@ -195,7 +200,12 @@ def kind_of_text(text: str, status: int = 400) -> Kind:
         return "other"
     if RUNTIME_WRONG_TYPE.search(text):
         return "wrong_type"
-    if re.search(r"invalid (?:host|origin)|unauthori[sz]ed|forbidden|api[ _]key|authenticat", text, re.I):
+    if re.search(
+        r"invalid (?:host|origin)|unauthori[sz]ed|forbidden|api[ _]key"
+        r"|authentication|unauthenticated|not authenticated|^.{0,40}authenticat",
+        text,
+        re.I,
+    ):
         return "auth"
     for kind, pattern in CUES.items():
         if pattern.search(text):

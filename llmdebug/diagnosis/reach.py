@@ -86,13 +86,11 @@ class CallGraph:
                 near += found
                 open_names += [] if found else [name]
             else:
-                classes = self._annotated(path, symbol, owner[1:]) or used
-                methods = [
-                    m for m in (self._inherited(place, known, name) for place, known in classes) if m is not None
-                ]
-                near += methods
-                open_names.append(name)
-                guessed |= {name} if methods else set()
+                sure = self._methods_of(self._annotated(path, symbol, owner[1:]), name)
+                likely = [] if sure else self._methods_of(used, name)
+                near += sure + likely
+                open_names += [] if sure else [name]
+                guessed |= {name} if likely else set()
         return Nearby(near + self._given_callables(path, function), open_names, frozenset(guessed))
 
     def _classes_used(self, path: str, function: Function) -> list[tuple[str, Class]]:
@@ -158,14 +156,19 @@ class CallGraph:
 
     def _of_bases(self, path: str, symbol: str, name: str) -> list[Key]:
         """A method that the class inherits, and those that override it in classes below this one."""
-        owner = symbol.rpartition(".")[0]
-        known = self.index.local(path).get(owner)
-        inherited = self._inherited(path, known, name) if isinstance(known, Class) else None
-        if inherited is None:
-            return []
-        namesakes = [(place, f.name) for place, f in self.index.functions(name)]
-        below = [key for key in namesakes if key != inherited and self._is_below(*key, owner.rpartition(".")[2])]
-        return [inherited, *below]
+        known = self.index.local(path).get(symbol.rpartition(".")[0])
+        return self._methods_of([(path, known)], name) if isinstance(known, Class) else []
+
+    def _methods_of(self, classes: list[tuple[str, Class]], name: str) -> list[Key]:
+        """The methods of a name that objects of these classes may have; empty where no class has one."""
+        found: list[Key] = []
+        for path, known in classes:
+            own = self._inherited(path, known, name)
+            if own is not None:
+                namesakes = [(place, f.name) for place, f in self.index.functions(name)]
+                below = [key for key in namesakes if key != own and self._is_below(*key, known.name.rpartition(".")[2])]
+                found += [own, *below]
+        return found
 
     def _is_below(self, path: str, method: str, ancestor: str, depth: int = 0) -> bool:
         """Whether a method's class inherits from one of this name."""

@@ -12,7 +12,7 @@ from llmdebug.index.python.names import absolute
 
 MAX_PREFIXES = 12
 MAX_HOPS = 4
-PARAMETER = re.compile(r"\{([^{}:]*)(?::(\w+))?\}|<(?:(\w+):)?(\w+)>")
+PARAMETER = re.compile(r"\{([^{}:]*)(?::(\w+))?\}|<(?:(\w+)(?:\([^()<>]*\))?:)?(\w+)>")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from llmdebug.diagnosis.finding import Finding, Spot
 from llmdebug.diagnosis.ground import Ground
-from llmdebug.diagnosis.kinds import ROUTER_TEXTS
+from llmdebug.diagnosis.kinds import ROUTER_SENTENCE, ROUTER_TEXTS
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.schema_claim import handler_spot, registration
@@ -35,7 +35,7 @@ def from_router(ground: Ground, resolution: Resolution, question: Question) -> F
     status, said = question.answer.status, question.answer.text.strip().rstrip(".").lower()
     if status == 405 and not resolution.matches:
         return _wrong_method(ground, resolution)
-    if status != 404 or said not in ROUTER_TEXTS:
+    if status != 404 or (said not in ROUTER_TEXTS and ROUTER_SENTENCE not in said):
         return None
     if resolution.matches:
         return _not_registered(ground, resolution.matches[0])

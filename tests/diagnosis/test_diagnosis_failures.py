@@ -155,6 +155,65 @@ def test_a_dict_as_the_whole_body(tmp_path: Path) -> None:
     assert (found.kind, found.fields[0].pointer) == ("wrong_type", "")
 
 
+FLASK_PATHS = {
+    "app.py": """
+        from flask import Flask, jsonify, request
+        from marshmallow import ValidationError
+
+        app = Flask(__name__)
+
+        def permutation(order):
+            if sorted(order) != list(range(len(order))):
+                raise ValidationError("Must be a permutation of the first N non-negative integers")
+
+        @app.route("/folders/<int(signed=True):uid>/name", methods=["PUT", "POST"])
+        def rename(uid):
+            if uid not in FOLDERS:
+                return jsonify({"detail": {"msg": "No folder with this uid exists."}}), 404
+            return {}
+
+        @app.route("/folders/<int(signed=True):uid>/size", methods=["POST"])
+        def resize(uid):
+            if uid not in FOLDERS:
+                return jsonify({"detail": {"msg": "No folder with this uid exists."}}), 404
+            return {}
+    """
+}
+NOT_FOUND = (
+    "<!doctype html>\n<html lang=en>\n<title>404 Not Found</title>\n<h1>Not Found</h1>\n<p>The requested URL was not"
+    " found on the server. If you entered the URL manually please check your spelling and try again.</p>\n"
+)
+
+
+def test_a_path_converter_with_arguments(tmp_path: Path) -> None:
+    answer = {"detail": {"msg": "No folder with this uid exists."}}
+    found = told(tmp_path, FLASK_PATHS, "/folders/7/size", {"size": 1}, 404, answer)
+    assert found.sites[0].line == line_of(tmp_path, "app.py", "return jsonify", 1)
+
+
+def test_a_frameworks_page_for_unknown_paths(tmp_path: Path) -> None:
+    found = told(tmp_path, FLASK_PATHS, "/folder", {}, 404, NOT_FOUND)
+    assert found.kind == "no_route"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "pointer", "piece"),
+    [
+        ({"detail": {"order": ["Must be a permutation of the first N non-negative integers"]}}, None, "/order", "raise ValidationError"),
+        ({"detail": {"prompt": ["Missing data for required field."]}}, "missing_field", "/prompt", None),
+        ({"errors": {"stop": ["Unknown field."]}}, "unknown_field", "/stop", None),
+        ({"json": {"items": {"0": {"n": ["Not a valid integer."]}}}}, "wrong_type", "/items/0/n", None),
+        ({"detail": {"n": ["Must be greater than or equal to 1 and less than or equal to 5."]}}, "out_of_range", "/n", None),
+    ],
+)  # fmt: skip
+def test_complaints_by_field(tmp_path: Path, answer: Any, kind: str | None, pointer: str, piece: str | None) -> None:
+    body = {"order": [2, 2], "stop": ["a"], "items": [{"n": "x"}], "n": 9}
+    found = told(tmp_path, FLASK_PATHS, "/folders/7/size", body, 422, answer)
+    assert found.fields[0].pointer == pointer
+    assert kind in {None, found.kind}
+    assert [s.line for s in found.sites] == ([line_of(tmp_path, "app.py", piece)] if piece else [])
+
+
 WRAPPED = {
     "app.py": """
         from fastapi import FastAPI, HTTPException

@@ -20,6 +20,9 @@ FILES = {
         "def handed_on(pool):\n    pool.submit(check)\n"
         "def nested():\n    def inner():\n        check(1)\n    inner()\n"
         "from serving import find\ndef by_given(request):\n    serve = find(request)\n    return serve(request)\n"
+        "from chosen import Chosen\nfrom other import Other\n"
+        "def by_owner(one: Chosen, two: Other):\n    one.run_it()\n"
+        "def by_base(one: Chosen):\n    one.run_it()\n"
         "def alone():\n    pass\n"
         "def common(d):\n    d.get('x')\n"
         "def round_and_round():\n    other_round()\ndef other_round():\n    round_and_round()\n"
@@ -33,6 +36,11 @@ FILES = {
         "from checks import deeper\nclass Base:\n    def __call__(self, r):\n        deeper(r)\n"
         "class Serving(Base):\n    pass\ndef find(request) -> Serving:\n    return request.app.state.serving\n"
     ),
+    "chosen.py": (
+        "class Base:\n    def verify(self):\n        pass\n"
+        "class Chosen(Base):\n    def run_it(self):\n        self.verify()\n"
+    ),
+    "other.py": "class Other:\n    def run_it(self):\n        pass\n    def verify(self):\n        pass\n",
     "server.py": "class Server:\n    def rarely_named(self, n):\n        self._own(n)\n    def _own(self, n):\n        raise ValueError('no')\n    def get(self, k):\n        raise ValueError('no')\n",
 }
 
@@ -62,6 +70,10 @@ def reach_from(tmp_path: Path):  # type: ignore[no-untyped-def]
         ("nested", "checks.py", "check", 2),
         ("by_given", "serving.py", "Base.__call__", 2),
         ("by_given", "checks.py", "deeper", 3),
+        ("by_owner", "chosen.py", "Chosen.run_it", 1),
+        ("by_owner", "other.py", "Other.run_it", None),
+        ("by_base", "chosen.py", "Base.verify", 2),
+        ("by_base", "other.py", "Other.verify", None),
         ("alone", "checks.py", "check", None),
         ("common", "server.py", "Server.get", None),
         ("round_and_round", "checks.py", "check", None),
