@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llmdebug.diagnosis.bykeys import model_by_keys
 from llmdebug.diagnosis.complaint import Complaint
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.fold import fold
@@ -36,6 +37,8 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
         return _parameter(inputs, item, kind, registered)
     finding = Finding(kind, [blamed(item.pointer, reason(item.complaint, kind), 0.95)])
     root = _root(ground, inputs, item)
+    by_keys = model_by_keys(ground, question, item) if root is None and not inputs.by_hand else None
+    root = root or by_keys
     if root is None:
         finding.confidence = 0.3
         return finding
@@ -47,7 +50,9 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
         finding.confidence = 0.2
     elif chain:
         finding.spots = _spots(chain, item)
-        finding.confidence = 0.95
+        finding.confidence = 0.95 if by_keys is None else 0.6
+        if by_keys is not None:
+            finding.notes = [f"no route of the tree was found; {by_keys.model.name} is the model with these fields"]
     elif isinstance(root, Object) and not item.pointer:
         model = root.model
         finding.spots = [

@@ -155,6 +155,72 @@ def test_a_dict_as_the_whole_body(tmp_path: Path) -> None:
     assert (found.kind, found.fields[0].pointer) == ("wrong_type", "")
 
 
+INDIRECT = {
+    "spec.py": """
+        from pydantic import BaseModel
+
+        class Tool(BaseModel):
+            description: str
+
+        class ChatRequest(BaseModel):
+            model: str
+            messages: list[dict]
+            tools: list[Tool] = []
+
+        class EmbeddingRequest(BaseModel):
+            model: str
+            input: str
+
+        class Spec:
+            def __init__(self, api_path="/v1/chat"):
+                self.api_path = api_path
+                self.endpoints = []
+
+            def setup(self, server):
+                self.add_endpoint(self.api_path, self.chat, ["POST"])
+
+            async def chat(self, request: ChatRequest):
+                return request
+    """,
+    "server.py": """
+        class Server:
+            def register(self, spec):
+                for path, endpoint, methods in spec.endpoints:
+                    self.app.add_api_route(path, endpoint=endpoint, methods=methods)
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "loc", "error", "piece"),
+    [
+        ({"model": "m"}, ["body", "messages"], "missing", None),
+        ({"model": "m", "tools": []}, ["body", "messages"], "missing", "messages: list"),
+        (
+            {"model": "m", "messages": [], "tools": [{}]},
+            ["body", "tools", 0, "description"],
+            "missing",
+            "description: str",
+        ),
+        ({"model": "m", "input": 5}, ["body", "input"], "string_type", "input: str"),
+        ({"model": 5}, ["body", "model"], "string_type", None),
+    ],
+)
+def test_a_model_is_told_by_its_fields(
+    tmp_path: Path, body: Any, loc: list[Any], error: str, piece: str | None
+) -> None:
+    entry = {
+        "type": error,
+        "loc": loc,
+        "msg": "Field required" if error == "missing" else "Input should be a valid string",
+    }
+    found = told(tmp_path, INDIRECT, "/v1/chat", body, 422, {"detail": [entry]})
+    lines = [s.line for s in found.sites[:1]]
+    if piece is not None:
+        assert lines == [line_of(tmp_path, "spec.py", piece)]
+        assert any("is the model with these fields" in note for note in found.notes)
+
+
 FLASK_PATHS = {
     "app.py": """
         from flask import Flask, jsonify, request
