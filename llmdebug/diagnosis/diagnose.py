@@ -22,7 +22,7 @@ from llmdebug.diagnosis.question import Question, ask
 from llmdebug.diagnosis.remedies.build import remedies
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
-from llmdebug.diagnosis.schema_claim import folded, from_schema
+from llmdebug.diagnosis.schema_claim import folded, from_declaration, from_schema
 from llmdebug.diagnosis.silent import from_code, from_crash, is_silent
 from llmdebug.diagnosis.stranger import strange_name
 from llmdebug.diagnosis.text_claim import bare, from_text, settle
@@ -221,11 +221,16 @@ def _refusal(
             found = from_text(ground, registered, question, item.complaint.message, item)
         if found is not None:
             return found
+    for item in folded(ground, registered, question):
+        found = from_declaration(ground, registered, question, item)
+        if found is not None:
+            return found
     said = kind_of_text(answer.text, answer.status)
     if question.is_unreadable or (said == "malformed_json" and question.body is None):
         return _of_unreadable(ground, registered, question, said)
     return (
         from_text(ground, registered, question, answer.text)
         or from_library(ground, registered, question, answer.text)
+        or (unreadable_body(ground, registered, "content_type") if answer.status == 415 else None)
         or without_tree(question)
     )

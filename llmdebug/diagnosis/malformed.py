@@ -8,16 +8,19 @@ from llmdebug.diagnosis.finding import Finding, Spot
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema_claim import handler_spot
+from llmdebug.diagnosis.verdict import Kind
 from llmdebug.index.build import ASIDE
+from llmdebug.index.facts import Function
 from llmdebug.index.python.inputs import find_handler
+from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import last_name
 
 PARSERS = frozenset({"loads", "decode", "json", "get_json", "parse"})
 
 
-def unreadable_body(ground: Ground, registered: Registered | None) -> Finding:
+def unreadable_body(ground: Ground, registered: Registered | None, kind: Kind = "malformed_json") -> Finding:
     """The finding for a body that can't be parsed: own parsing code of the server first, else the handler."""
-    finding = Finding("malformed_json", confidence=0.9)
+    finding = Finding(kind, confidence=0.9)
     own = _request_class(ground, registered)
     if own is not None:
         finding.spots.append(own)
@@ -48,16 +51,21 @@ def _request_class(ground: Ground, registered: Registered | None) -> Spot | None
 
 
 def _in_handler(ground: Ground, registered: Registered) -> Spot | None:
-    """The line of the handler that parses the body by hand."""
+    """The line of the handler, or of what it is decorated with, that parses the body by hand."""
     found = find_handler(ground.index, registered.file, registered.route)
-    if found is None or (not ground.inputs(registered).by_hand and ground.inputs(registered).body is not None):
+    if found is None:
         return None
     path, function = found
-    node = ground.index.node(path, function)
-    line = _parsing_line(node) if node is not None else None
-    if line is None:
-        return None
-    return Spot(path, line, line, function.name, "checks", 0.8, ("reads the body as JSON",))
+    inputs = ground.inputs(registered)
+    wrappers = [define(ground.index, path, name.partition("(")[0]) for name in function.decorators]
+    places = [(path, function)] if inputs.by_hand or inputs.body is None else []
+    places += [(w.path, w.item) for w in wrappers if w is not None and isinstance(w.item, Function)]
+    for place, reader in places:
+        node = ground.index.node(place, reader)
+        line = _parsing_line(node) if node is not None else None
+        if line is not None:
+            return Spot(place, line, line, reader.name, "checks", 0.8, ("reads the body as JSON",))
+    return None
 
 
 def _parsing_line(node: ast.AST) -> int | None:

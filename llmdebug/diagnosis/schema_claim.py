@@ -7,7 +7,7 @@ from llmdebug.diagnosis.complaint import Complaint
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.fold import fold
 from llmdebug.diagnosis.ground import Ground
-from llmdebug.diagnosis.kinds import kind_of_schema
+from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.locate import ABSENT, Declaration, Located, declarations, has_pointer, located, value_at
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
@@ -53,7 +53,7 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
         finding.confidence = 0.95 if by_keys is None else 0.6
         if by_keys is not None:
             finding.notes = [f"no route of the tree was found; {by_keys.model.name} is the model with these fields"]
-    elif isinstance(root, Object) and not item.pointer:
+    elif isinstance(root, Object) and (not item.pointer or kind == "unknown_field"):
         model = root.model
         finding.spots = [
             Spot(
@@ -63,13 +63,28 @@ def from_schema(ground: Ground, registered: Registered | None, question: Questio
                 model.name,
                 "declares",
                 0.6,
-                ("the body as a whole",),
+                ("the body as a whole" if not item.pointer else "it declares no such field",),
             )
         ]
         finding.confidence = 0.6
     elif registered is not None and not item.pointer:
         finding.spots = [handler_spot(ground, registered, "its handler takes the body as a whole", 0.6)]
         finding.confidence = 0.6
+    return finding
+
+
+def from_declaration(
+    ground: Ground, registered: Registered | None, question: Question, item: Located
+) -> Finding | None:
+    """For a complaint in words that are not the tree's own: the declaration of the field that it is told of."""
+    inputs = ground.inputs(registered) if registered else Inputs()
+    root = _root(ground, inputs, item) if item.pointer and item.place == "body" else None
+    chain = declarations(ground.checker, root, item.pointer, question.body, item.markers) if root is not None else []
+    if not chain:
+        return None
+    kind = kind_of_text(item.complaint.message, question.answer.status)
+    finding = Finding(kind, [blamed(item.pointer, "the complaint points here", 0.9)], _spots(chain, item))
+    finding.confidence = 0.7
     return finding
 
 

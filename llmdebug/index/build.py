@@ -28,7 +28,8 @@ from llmdebug.source.tree import Tree
 BASE_MARKS = (
     r"@\w+(\.\w+)*\.(get|post|put|delete|patch|route|api_route|websocket)\(|add_api_route|add_route\(|add_post\("
     r"|HTTPException\(|exception_handler|APIRouter\(|include_router|add_middleware|\bdef do_POST"
-    r"|def create_\w*error\w*\(|Blueprint\(|RouteTableDef|register_blueprint|add_url_rule|add_subapp"
+    r"|def create_\w*error\w*\(|Blueprint\(|RouteTableDef"
+    r"|\b(add|register)_(\w+_)?(endpoint|route)\(|register_blueprint|add_url_rule|add_subapp"
     r"|\b(FastAPI|Starlette|Flask|Quart)\(|\bweb\.Application\(|\bRoute\(|\bMount\(|\.mount\(|\bweb\.(get|post|put|delete|patch|route)\("
 )
 _BASE_PATTERN = re.compile(BASE_MARKS.encode())

@@ -251,6 +251,74 @@ NOT_FOUND = (
 )
 
 
+SCHEMAS = {
+    "app.py": """
+        from flask import Flask, jsonify, request
+        from marshmallow import Schema, fields, validate
+
+        app = Flask(__name__)
+
+        class BaseSchema(Schema):
+            pass
+
+        class InputSchema(BaseSchema):
+            prompt: str = fields.String(required=True)
+            length: int = fields.Integer(validate=validate.Range(min=1, max=5))
+
+        def with_schema(f):
+            def wrapped(*args):
+                body = request.get_json()
+                return f(load(body), *args)
+            return wrapped
+
+        @app.post("/generate")
+        @with_schema
+        def generate(body: InputSchema):
+            return jsonify(body)
+    """
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "answer", "kind", "pointer", "piece"),
+    [
+        ({}, 422, {"detail": {"prompt": ["Missing data for required field."]}}, "missing_field", "/prompt", "prompt: str"),
+        ({"prompt": "a", "length": 9}, 422, {"detail": {"length": ["Must be greater than or equal to 1 and less than or equal to 5."]}}, "out_of_range", "/length", "length: int"),
+        ({"prompt": "a", "stop": 1}, 422, {"detail": {"stop": ["Unknown field."]}}, "unknown_field", "/stop", "class InputSchema"),
+        ('{"prompt": ', 400, "<title>400 Bad Request</title><p>The browser (or proxy) sent a request that this server could not understand.</p>", "malformed_json", None, "request.get_json"),
+        ({"prompt": "a"}, 415, "<title>415 Unsupported Media Type</title><p>Did not attempt to load JSON data because the request Content-Type was not 'application/json'.</p>", "content_type", None, "request.get_json"),
+    ],
+)  # fmt: skip
+def test_schemas_of_assigned_fields(
+    tmp_path: Path, body: Any, status: int, answer: Any, kind: str, pointer: str | None, piece: str
+) -> None:
+    found = told(tmp_path, SCHEMAS, "/generate", body, status, answer)
+    assert [s.line for s in found.sites[:1]] == [line_of(tmp_path, "app.py", piece)]
+    assert (found.kind, found.fields[0].pointer if found.fields else None) == (kind, pointer)
+
+
+OWN_ADDER = {
+    "spec.py": INDIRECT["spec.py"]
+    .replace('def __init__(self, api_path="/v1/chat"):', "def __init__(self):")
+    .replace("self.api_path = api_path", 'self.api_path = "/v1/chat"'),
+    "server.py": INDIRECT["server.py"],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "answer", "kind", "piece"),
+    [
+        ("/v1/chat", 422, {"detail": [{"type": "missing", "loc": ["body", "messages"], "msg": "Field required"}]}, "missing_field", "messages: list"),
+        ("/v1/chats", 404, {"detail": "Not Found"}, "no_route", "self.add_endpoint("),
+    ],
+)  # fmt: skip
+def test_a_servers_own_way_to_register(
+    tmp_path: Path, path: str, status: int, answer: Any, kind: str, piece: str
+) -> None:
+    found = told(tmp_path, OWN_ADDER, path, {"model": "m"}, status, answer)
+    assert (found.kind, found.sites[0].line) == (kind, line_of(tmp_path, "spec.py", piece))
+
+
 def test_a_path_converter_with_arguments(tmp_path: Path) -> None:
     answer = {"detail": {"msg": "No folder with this uid exists."}}
     found = told(tmp_path, FLASK_PATHS, "/folders/7/size", {"size": 1}, 404, answer)

@@ -34,6 +34,7 @@ def extract(path: str, data: bytes, module: ast.Module | None = None) -> FileFac
     walk = _Walk(path)
     try:
         walk.constants = _bindings(parsed)
+        walk.own_paths = _own_paths(parsed)
         walk.block(parsed.body, _Scope("", {}, NO_CONDITION))
     except RecursionError:
         return FileFacts(path, problem="nested too deeply")
@@ -49,6 +50,19 @@ def _bindings(module: ast.Module) -> dict[str, list[ast.expr]]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 found.setdefault(name, []).append(value)
+    return found
+
+
+def _own_paths(module: ast.Module) -> dict[str, list[ast.expr]]:
+    """Attributes that objects set to a path: `self.path = "/v1/x"`."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(module):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self")) as target],
+                value=ast.Constant(value=str(path)) as value,
+            ) if path.startswith("/"):
+                found.setdefault(dotted(target), []).append(value)
     return found
 
 
@@ -68,6 +82,7 @@ class _Walk:
         self.path = path
         self.imports: dict[str, str] = {}
         self.constants: dict[str, list[ast.expr]] = {}
+        self.own_paths: dict[str, list[ast.expr]] = {}
         self.loops: dict[str, list[ast.expr]] = {}
         self.routers: dict[str, str] = {}
         self.mounted: dict[ast.Call, list[str]] = {}
@@ -216,7 +231,7 @@ class _Walk:
             self.routes.append(routes.route(found, value, value.lineno, NO_CONDITION, scope.symbol))
 
     def _bindings_now(self) -> dict[str, list[ast.expr]]:
-        return {**self.constants, **self.loops} if self.loops else self.constants
+        return {**self.constants, **self.own_paths, **self.loops}
 
     def _handler_table(self, value: ast.expr) -> None:
         """`FastAPI(exception_handlers={X: f}, middleware=[…])`."""

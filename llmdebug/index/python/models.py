@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -41,7 +42,12 @@ class Declared:
 
     @property
     def required(self) -> bool:
-        return self.field.default is None
+        default = self.field.default
+        return default is None or (_FIELD_CALL.match(default) is not None and "required=True" in default)
+
+
+_FIELD_CALL = re.compile(r"(?:\w+\.)*fields\.[A-Z]\w*\(")
+"""How marshmallow and its kin declare a field: what is assigned is no default."""
 
 
 @dataclass(slots=True)

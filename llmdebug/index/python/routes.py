@@ -13,6 +13,8 @@ VERBS = frozenset({"get", "post", "put", "delete", "patch", "head", "options"})
 REGISTRARS = VERBS | {"route", "api_route", "websocket", "websocket_route", "any", "view"}
 ADDERS = frozenset({"add_api_route", "add_route", "add_url_rule", "add_websocket_route", "add_api_websocket_route"})
 ADDERS_WITH_VERB = re.compile(r"add_(get|post|put|delete|patch|head)$")
+OWN_ADDERS = re.compile(r"_?(?:add|register)_\w*(?:endpoint|route|handler|view|url)s?$")
+"""A server's own way to register: called with a path, a function and a list of methods."""
 MOUNTERS = frozenset({"include_router", "mount", "Mount", "register_blueprint", "add_subapp", "include"})
 ROUTE_CLASSES = frozenset({"Route", "APIRoute", "WebSocketRoute", "PathHandler"})
 ROUTER_CLASSES = frozenset(
@@ -36,7 +38,8 @@ def paths_of(node: ast.expr | None, bindings: Bindings, depth: int = 0) -> list[
             values = bindings.get(name, ())
             return [p for value in values for p in paths_of(value, bindings, depth + 1)][:MAX_PATHS] or [f"{{{name}}}"]
         case ast.Attribute():
-            return [f"{{{dotted(node)}}}"]
+            values = bindings.get(dotted(node), ())
+            return [p for value in values for p in paths_of(value, bindings, depth + 1)] or [f"{{{dotted(node)}}}"]
         case ast.Call(args=[_, default]) if dotted(node.func) in ENVIRONMENT:
             return paths_of(default, bindings, depth + 1)
         case ast.BoolOp(op=ast.Or(), values=values):
@@ -102,6 +105,13 @@ def call_routes(call: ast.Call, bindings: Bindings) -> list[tuple[str, tuple[str
         default = ("GET",)
     elif name in VERBS and router in {"web", "aiohttp.web"}:
         default = (name.upper(),)
+    elif OWN_ADDERS.match(name) and len(arguments) >= 3 and isinstance(arguments[1], ast.Name | ast.Attribute):
+        default = tuple(sorted(verb.upper() for verb in map(string, getattr(arguments[2], "elts", ())) if verb))
+        return [
+            (p, default, router, handler_name(arguments[1]))
+            for p in paths_of(arguments[0], bindings)
+            if default and p[:1] == "/"
+        ]
     else:
         return []
     where = arguments[0] if arguments else keyword(call, "path", "rule")
