@@ -69,7 +69,7 @@ def met(screen: MainScreen) -> set[Need]:
     can: set[Need] = {"busy"} if screen.sending is not None else {"idle"}
     if screen.opening.file is not None:
         can.add("file")
-    if screen.stepper is not None:
+    if screen.steps is not None:
         can.add("steps")
     if entry is None:
         return can
