@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -29,21 +30,49 @@ def read_request(
     `base_url` is where the request goes, whatever its file says; `default_base_url` serves only where the
     file names no server.
     """
-    path, name = split_selector(reference)
-    file = _with_base(_opened(path), base_url, default_base_url, variables)
-    if name is None and len(file) > 1:
-        raise FormatError(path, f"It holds {len(file)} requests, name one of them: {path}#NAME ({_names(file)}).")
-    return _sent_to(file.request(name), base_url), file.warnings
+    found, warnings = read_requests(
+        reference, base_url=base_url, default_base_url=default_base_url, variables=variables
+    )
+    if len(found) > 1:
+        path, _ = split_selector(reference)
+        told = f"It holds {len(found)} requests, name one of them: {path}#NAME ({_names(found)})."
+        raise FormatError(path, told)
+    return found[0], warnings
 
 
 def read_requests(
     reference: str, *, base_url: str | None = None, default_base_url: str | None = None, variables: Mapping[str, str]
 ) -> tuple[tuple[Request, ...], tuple[str, ...]]:
-    """As read_request(), but where none is named all requests of the file."""
+    """As read_request(), but where none is named all requests of the file, of which there is at least one."""
     path, name = split_selector(reference)
-    file = _with_base(_opened(path), base_url, default_base_url, variables)
-    chosen = file.requests() if name is None else [file.request(name)]
-    return tuple(_sent_to(request, base_url) for request in chosen), file.warnings
+    found = _of_other_formats(path, base_url or default_base_url, variables)
+    warnings: tuple[str, ...] = ()
+    if found is not None:
+        chosen = found if name is None else [_named(path, found, name)]
+    else:
+        file = _with_base(_opened(path), base_url, default_base_url, variables)
+        chosen, warnings = (list(file.requests()) if name is None else [file.request(name)]), file.warnings
+    if not chosen:
+        raise FormatError(path, "There is no request in it.")
+    return tuple(_sent_to(request, base_url) for request in chosen), warnings
+
+
+def _of_other_formats(path: str, base_url: str | None, variables: Mapping[str, str]) -> list[Request] | None:
+    """The requests of a file that is no .http file; None for one that is, or for standard input."""
+    from llmdebug.formats.loading import format_of, open_exchanges
+
+    if path == "-" or not Path(path).is_file() or format_of(path) == "http":
+        return None
+    found = open_exchanges(path, base_url=base_url, variables=variables)
+    return [found.exchange(number).request for number in range(len(found))]
+
+
+def _named(path: str, requests: Sequence[Request], name: str) -> Request:
+    """By its name, else by its number from 1."""
+    for number, request in enumerate(requests, start=1):
+        if name in (request.name, str(number)):
+            return request
+    raise FormatError(path, f"No request in it is named {name!r}; there are: {_names(requests)}.")
 
 
 def _with_base(
@@ -68,6 +97,6 @@ def _opened(path: str) -> HttpFile:
     return parse_http_text(sys.stdin.buffer.read().decode("utf-8", "replace"), path="stdin")
 
 
-def _names(file: HttpFile) -> str:
-    names = [name or str(number) for number, name in enumerate(file.names, start=1)]
+def _names(requests: Sequence[Request]) -> str:
+    names = [request.name or str(number) for number, request in enumerate(requests, start=1)]
     return ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")

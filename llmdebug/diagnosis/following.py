@@ -68,8 +68,11 @@ class Following(Bindings):
         facts = self.ground.index.facts(instance.file) if instance.file else None
         known = next((c for c in facts.classes if c.name == instance.class_name), None) if facts else None
         source = dict(known.members).get(name) if known else None
-        if source is None and known is not None:
-            source = next((f.default for f in known.fields if f.name == name), None)
+        declared = next((f for f in known.fields if f.name == name), None) if known else None
+        if known is not None and declared is not None:
+            if self.ground.types.model(instance.file, known).kind != "plain":
+                return NOT_KNOWN  # the default of a field says nothing of this object
+            source = declared.default
         if source == "None":  # to be filled in by a class below this one, or later
             return NOT_KNOWN
         return _constant_of(source) if source is not None else None

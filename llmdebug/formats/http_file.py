@@ -71,6 +71,11 @@ class HttpFile(msgspec.Struct, frozen=True, kw_only=True):
         variables = Variables(self.definitions, self.given, self.environment, self.path, self.folder)
         line = variables.filled(block.request_line, block.line)
         method, url = _method_and_url(line)
+        if method == "CURL":
+            told = "This is a curl command; a file of them is named .sh or .curl."
+            raise FormatError(self.path, told, line=block.line)
+        if not url.isprintable():
+            raise FormatError(self.path, f"This is no URL: {url[:80]!r}.", line=block.line)
         headers = tuple((variables.filled(name, at), variables.filled(value, at)) for name, value, at in block.headers)
         url, headers = self._address(url + variables.filled(block.query, block.line), headers, block)
         return Request(

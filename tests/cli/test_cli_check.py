@@ -65,3 +65,29 @@ async def test_an_accepted_request_tells_what_had_no_effect(tmp_path: Path) -> N
     assert vain.code == good.code == 0
     assert vain.says("/colour is not taken here: it had no effect")
     assert "kind:" not in good.err
+
+
+async def test_curl_commands_are_read_as_such(tmp_path: Path) -> None:
+    script = tmp_path / "one.sh"
+    command = "curl http://h/v1/completions -H 'Authorization: Bearer sk-secret123' --json '{\"prompt_ids\": [1]}'\n"
+    script.write_text(command)
+    done = await run("check", str(script), "--source", str(SOURCE))
+    assert done.code == 1
+    assert b"POST http://h/v1/completions" in done.out
+    assert b"sk-secret123" not in done.out + done.err.encode()
+    (tmp_path / "one.http").write_text(command)
+    done = await run("send", str(tmp_path / "one.http"))
+    assert (done.code, done.out) == (2, b"")
+    assert done.says("one.http:1", "curl command")
+    script.write_text(command * 2)
+    done = await run("send", str(script), "--dry-run")
+    assert done.code == 2
+    assert done.says("2 requests", "#NAME", "1, 2")
+
+
+async def test_a_file_without_requests_is_no_success(tmp_path: Path) -> None:
+    for text in ("", "###\n", "### a\n"):
+        (tmp_path / "none.http").write_text(text)
+        done = await run("check", str(tmp_path / "none.http"), "--source", str(SOURCE))
+        assert done.code == 2
+        assert done.says("There is no request in it")

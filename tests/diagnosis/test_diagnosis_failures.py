@@ -393,6 +393,56 @@ def test_a_class_name_before_a_text(tmp_path: Path, text: str, piece: str) -> No
     assert (found.sites[0].file, found.sites[0].line) == ("work.py", line_of(tmp_path, "work.py", piece))
 
 
+TWINS = """
+    from dataclasses import dataclass
+    from fastapi import FastAPI, HTTPException
+    from pydantic import BaseModel
+
+    app = FastAPI()
+
+    @dataclass
+    class Params:
+        budget: int = 16
+
+        def verify(self):
+            if self.budget < 1:
+                raise ValueError(f"value must be at least 1, got {self.budget}.")
+
+    @dataclass
+    class Other:
+        size: int = 0
+
+        def verify(self):
+            if self.size < 1:
+                raise ValueError(f"value must be at least 1, got {self.size}.")
+
+    class Query(BaseModel):
+        prompt: str
+        max_tokens: int = 16
+
+        def to_params(self):
+            return Params(budget=self.max_tokens)
+
+    def run(query: Query):
+        params = query.to_params()
+        params.verify()
+
+    @app.post("/gen")
+    async def gen(query: Query):
+        try:
+            run(query)
+        except ValueError as error:
+            raise HTTPException(400, str(error))
+"""
+
+
+def test_a_default_says_nothing_of_an_object_that_is_filled_from_the_request(tmp_path: Path) -> None:
+    answer = {"detail": "value must be at least 1, got -1."}
+    found = told(tmp_path, {"app.py": TWINS}, "/gen", {"prompt": "a", "max_tokens": -1}, 400, answer)
+    assert found.sites[0].line == line_of(tmp_path, "app.py", "raise ValueError", 0)
+    assert not any("does not hold" in why for site in found.sites[:1] for why in site.why)
+
+
 SPEAKERS = {
     "errors.py": """
         class MissingError(Exception):
