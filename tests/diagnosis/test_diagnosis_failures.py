@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_diagnosis_styles import line_of, told
+
+from llmdebug.diagnosis.diagnose import diagnose
+from llmdebug.http.exchange import Exchange, Request, Response
+
+JSON = (("content-type", "application/json"),)
 
 AIOHTTP_500 = "500 Internal Server Error\n\nServer got itself in trouble"
 FLASK_500 = (
@@ -476,3 +482,12 @@ def test_a_class_is_raised_under_another_name(tmp_path: Path) -> None:
     found = told(tmp_path, SPEAKERS, "/chat", {"model": "m"}, 400, answer)
     assert [s.line for s in found.sites] == [line_of(tmp_path, "routes.py", "raise error_class")]
     assert found.fields[0].pointer == "/messages"
+
+
+def test_without_a_tree_no_default_is_promised() -> None:
+    request = Request(method="POST", url="http://h/n", headers=JSON, body=b'{"n": 9}')
+    detail = {"detail": [{"type": "less_than_equal", "loc": ["body", "n"], "msg": "too large", "ctx": {"le": 5}}]}
+    response = Response(status=422, body=json.dumps(detail).encode())
+    found = diagnose(Exchange(request=request, response=response))
+    assert found.remedies
+    assert not any("default" in remedy.why for remedy in found.remedies)

@@ -11,6 +11,9 @@ from llmdebug.diagnosis.remedies.names import words
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.jsontext import pointer as pointers
 
+DEFAULT_TAKEN = "The server does not need it: its default is taken."
+NOT_TOLD = "Without the server's source it cannot be told whether it is needed."
+
 
 def dropped(case: Case, pointer: str, why: str = "", odds: float = 0.7) -> list[Proposal]:
     """The request without the value at a pointer; nothing where it must be there."""
@@ -22,7 +25,7 @@ def dropped(case: Case, pointer: str, why: str = "", odds: float = 0.7) -> list[
     if _is_content(case, pointer):
         return []
     gone = [pointer, *dependents(case, pointer)]
-    told = why or "The server does not need it: its default is taken."
+    told = why or (DEFAULT_TAKEN if case.ground is not None else NOT_TOLD)
     return [Proposal(f"drop {' and '.join(gone)}", told, (emptied(case.without(*gone), pointer),), odds, 0.4)]
 
 
