@@ -100,12 +100,13 @@ async def _replay(
         run = _Run(stepper, fail_on, JsonReport() if wanted.as_json else TextReport(len(exchanges)))
         try:
             stop = await run.until_it_stops(wanted)
+            run.report.end(stepper, stop)
         except asyncio.CancelledError:
             run.report.end(stepper, Stop(why="interrupted", at=stepper.at))
             raise
-        run.report.end(stepper, stop)
-        for warning in session.warnings:
-            say(warning)
+        finally:
+            for warning in session.warnings:
+                say(warning)
         return run.exit_code(stop)
 
 

@@ -10,6 +10,7 @@ import msgspec
 from llmdebug.http.baseurl import redirected
 from llmdebug.http.exchange import Request
 from llmdebug.http.secretnames import is_secret_header
+from llmdebug.http.secrets import without_secrets
 from llmdebug.jsontext.parse import JsonError, parse_json
 
 _OF_A_CONNECTION = frozenset(
@@ -30,15 +31,30 @@ class Aim(msgspec.Struct, frozen=True, kw_only=True):
 def aimed(request: Request, aim: Aim) -> Request:
     """The request as it is replayed: without headers that belong to the recorded connection.
 
-    Keys and cookies of a recording are not sent to another host than the one they were for.
+    Keys and cookies of a recording are not sent to another host than the one they were for, wherever
+    they stand: in headers, in the query or in the body.
     """
+    elsewhere = _goes_elsewhere(request, aim)
+    if elsewhere:
+        request = without_secrets(request)[0]
     url = redirected(request.url, aim.base_url) if aim.base_url else request.url
-    elsewhere = _place(url) != _place(request.url)
     headers = tuple(
         (name, value) for name, value in request.headers if _goes_along(name.lower(), value, elsewhere=elsewhere)
     )
     body = _with_model(request.body, aim.model) if aim.model else request.body
     return msgspec.structs.replace(request, url=url, headers=headers, body=body)
+
+
+def withheld(request: Request, aim: Aim) -> tuple[str, ...]:
+    """The secrets that aimed() leaves out of a recorded request, by the names of their places, each once."""
+    if not _goes_elsewhere(request, aim):
+        return ()
+    headers = (name for name, _ in request.headers if is_secret_header(name))
+    return tuple(dict.fromkeys((*headers, *without_secrets(request)[1])))
+
+
+def _goes_elsewhere(request: Request, aim: Aim) -> bool:
+    return bool(aim.base_url) and _place(redirected(request.url, aim.base_url)) != _place(request.url)
 
 
 def _goes_along(name: str, value: str, *, elsewhere: bool) -> bool:

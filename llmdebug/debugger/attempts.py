@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -14,6 +14,7 @@ from llmdebug.debugger.session import SentExchange
 from llmdebug.diagnosis.complaint import read_answer
 from llmdebug.formats.exchanges import Row, row_of
 from llmdebug.http.exchange import Exchange
+from llmdebug.http.secrets import hide, redact_url
 
 KEPT = 64
 """Exchanges that stay in memory."""
@@ -104,28 +105,35 @@ class Attempts:
 
 
 def attempt_of(
-    step: int, sent: SentExchange, recorded: Exchange, found: Judged | None = None, *, edited: bool = False
+    step: int,
+    sent: SentExchange,
+    recorded: Exchange,
+    found: Judged | None = None,
+    *,
+    edited: bool = False,
+    secrets: Mapping[str, str] | None = None,
 ) -> Attempt:
-    """What came of a step, held against what was recorded of it."""
+    """What came of a step, held against what was recorded of it. What it tells holds no secret."""
     exchange = sent.exchange
     ended = outcome(exchange)
+    row, known = row_of(exchange), secrets or {}
     return Attempt(
         step=step,
         id=sent.id,
-        row=row_of(exchange),
+        row=msgspec.structs.replace(row, url=hide(redact_url(row.url), known)),
         outcome=ended,
         changed=changed(recorded, exchange),
         edited=edited,
         judged=found,
-        told="" if ended == "answered" else _told(exchange),
+        told="" if ended == "answered" else _told(exchange, known),
     )
 
 
-def _told(exchange: Exchange) -> str:
+def _told(exchange: Exchange, secrets: Mapping[str, str]) -> str:
     """What a refusal says, or why no answer came, in one line."""
     if exchange.failure is not None or exchange.response is None:
         text = exchange.failure.message if exchange.failure is not None else "no answer"
     else:
         text = read_answer(exchange.response).text or exchange.response.reason
-    line = " ".join(text.split())
+    line = " ".join(hide(text, secrets).split())
     return line if len(line) <= _MAX_TOLD else line[: _MAX_TOLD - 1] + "…"

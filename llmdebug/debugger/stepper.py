@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from llmdebug.debugger.aim import Aim, aimed
+from llmdebug.debugger.aim import Aim, aimed, withheld
 from llmdebug.debugger.answervariables import VariableError, filled
 from llmdebug.debugger.attempts import Attempt, Attempts, attempt_of
 from llmdebug.debugger.condition import Condition
@@ -35,6 +35,8 @@ Pace = Literal["none", "recorded"]
 
 _NO_SERVER = frozenset({"dns", "refused", "unreachable", "tls", "proxy", "connect_timeout"})
 """Failures after which the next request would not arrive either."""
+
+_MOST_NAMES = 5
 
 
 class ConsentNeeded(Exception):
@@ -102,6 +104,7 @@ class Stepper:
         """The step before which it stopped: going on passes it."""
         self._started: float | None = None
         self._names: dict[str, int] | None = None
+        self._told_withheld = False
 
     @property
     def done(self) -> bool:
@@ -236,6 +239,7 @@ class Stepper:
             unsent = Exchange(request=self.request(step), failure=failure)
             await self._keep(step, SentExchange(id="", exchange=unsent))
             return None
+        self._tell_withheld(step)
         sending = _Sending(self, step, request, on_event)
         try:
             sent = await sending.run()
@@ -246,6 +250,18 @@ class Stepper:
         await self._keep(step, sent)
         return sending.met
 
+    def _tell_withheld(self, step: int) -> None:
+        """Once a replay, among the session's warnings."""
+        if self._told_withheld:
+            return
+        names = withheld(self.exchanges.exchange(step).request, self.aim)
+        if names:
+            self._told_withheld = True
+            self.session.warnings.append(
+                f"Secrets of the recording are not sent to another host ({', '.join(names[:_MOST_NAMES])} left out): "
+                "give this server's own with --header or --api-key-env."
+            )
+
     async def _keep(self, step: int, sent: SentExchange) -> None:
         self._add(step, sent)
         asks = self.diagnose or any(one.of_diagnosis for one in self.breakpoints)
@@ -254,7 +270,8 @@ class Stepper:
 
     def _add(self, step: int, sent: SentExchange) -> None:
         recorded = self.exchanges.exchange(step)
-        self.attempts.add(attempt_of(step, sent, recorded, edited=step in self.edits), sent.exchange)
+        attempt = attempt_of(step, sent, recorded, edited=step in self.edits, secrets=self.session.secrets)
+        self.attempts.add(attempt, sent.exchange)
 
     def _met(self, step: int, attempt: Attempt) -> Condition | None:
         asked = [one for one in self.breakpoints if not one.of_request]

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from raw_server import RawServer
 from running import run, start
 
 from llmdebug.demo.server import DemoServer
@@ -155,3 +156,33 @@ async def test_1000_exchanges_are_killed_in_the_middle_and_taken_up(tmp_path: Pa
     assert done.code == 1
     whole = RecordedLines(out)
     assert sum(whole.answered(number) for number in range(len(whole))) == MANY
+
+
+async def test_secrets_of_a_recording_do_not_reach_another_host(tmp_path: Path) -> None:
+    request = Request(
+        method="POST",
+        url="https://other.example/x?api_key=sk-secret99",
+        headers=JSON,
+        body=b'{"api_key":"sk-body77","n":1}',
+    )
+    file = tmp_path / "leak.har"
+    file.write_bytes(write_har([Exchange(request=request)] * 2, keep_secrets=True))
+    async with RawServer() as server:
+        place = await server.start(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        done = await run("replay", str(file), "--url", f"http://{place}")
+        assert [b"sk-" in one for one in server.requests] == [False, False]
+        assert server.requests[0].endswith(b'{"n":1}')
+    assert done.code == 0
+    assert done.err.count("Secrets of the recording are not sent to another host (api_key left out)") == 1
+
+
+async def test_a_key_of_the_url_is_not_told(tmp_path: Path) -> None:
+    async with RawServer() as server:
+        place = await server.start(b"HTTP/1.1 400 Bad\r\nContent-Length: 16\r\n\r\nbad: sk-secret99")
+        request = Request(method="GET", url=f"http://{place}/x?api_key=sk-secret99")
+        file = tmp_path / "own.har"
+        file.write_bytes(write_har([Exchange(request=request)], keep_secrets=True))
+        done = await run("replay", str(file))
+        assert b"api_key=sk-secret99" in server.requests[0]
+    assert "sk-secret99" not in done.out.decode() + done.err
+    assert b"{{secret:API_KEY}}" in done.out

@@ -216,3 +216,10 @@ async def test_without_a_recording_the_keys_say_why(nanoserve: DemoServer) -> No
         await pilot.press("n")
         await pilot.pause()
         assert "no recording is open" in "".join(span.text for span in pilot.app.main.bottom.message)  # type: ignore[attr-defined]
+
+
+async def test_a_secret_that_is_not_sent_to_another_host_is_told(tmp_path: Path, nanoserve: DemoServer) -> None:
+    file = Path(har(tmp_path, {**GOOD, "api_key": "sk-body77"}, GOOD))
+    async with replaying(nanoserve, str(file)) as app:
+        await app.press("n")
+        await app.shows("(api_key left out)")

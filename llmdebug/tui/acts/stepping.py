@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from llmdebug.tui.acts.arriving import TICK_S
+from llmdebug.tui.acts.arriving import TICK_S, tell_warnings
 from llmdebug.tui.acts.sending import diagnose, send_when_ready, told_error
 from llmdebug.tui.panes.bars import Question
 
@@ -99,6 +99,7 @@ async def _go_on(screen: MainScreen, stepper: Stepper, to: int | None) -> None:
         for sent in range(began, min(stepper.at + 1, len(sheet.exchanges))):
             sheet.steps.forget(sent)
     await _look(screen, sheet, stop)
+    tell_warnings(screen, stepper.session)
 
 
 async def _watch(screen: MainScreen, stepper: Stepper) -> None:
