@@ -14,7 +14,7 @@ from llmdebug.linking.forwarders import container_of, forwards
 from llmdebug.linking.installed import command_module, module_folder, version_of
 from llmdebug.linking.linked import Linked
 from llmdebug.linking.listening import Listeners, by_command_line, elsewhere, listeners
-from llmdebug.linking.process import Running, import_folders, is_python, running, site_folders
+from llmdebug.linking.process import Running, import_folders, is_python, running, site_folders, starter
 from llmdebug.linking.spec import AUTO, SourceError
 
 RUNNERS = frozenset({"uvicorn", "gunicorn", "hypercorn", "granian", "fastapi", "daphne"})
@@ -63,7 +63,7 @@ def _of_any(pids: Sequence[int], source: SourceOf | None) -> Linked:
     problem: SourceError | None = None
     for pid in pids:
         try:
-            return _of_process(running(pid), source)
+            return _of_process(starter(running(pid)), source)
         except SourceError as error:
             problem = problem or error
     raise problem or SourceError("No process listens there.")

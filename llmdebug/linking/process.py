@@ -15,6 +15,7 @@ MAX_MAPS = 20_000_000
 _SITE = re.compile(r"(/\S*?/(?:site|dist)-packages)/")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _MAX_LINKS = 40
+_MAX_PARENTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,18 @@ def running(pid: int) -> Running:
     inside = re.compile(re.escape(root) + r"(?=/)") if root else re.compile(r"(?!)")
     sites = tuple(dict.fromkeys(inside.sub("", site, count=1) for site in _SITE.findall(maps)))
     return Running(pid, name, words, inside.sub("", cwd, count=1), environment, sites, root, hidden)
+
+
+def starter(process: Running) -> Running:
+    """The process whose command line says what runs: a worker that multiprocessing made only says that it is one."""
+    for _ in range(_MAX_PARENTS):
+        if not any(word.startswith("from multiprocessing") for word in process.words):
+            break
+        try:
+            process = running(psutil.Process(process.pid).ppid())
+        except psutil.Error as error:
+            raise SourceError(f"Process {process.pid} is gone, or may not be seen.") from error
+    return process
 
 
 def is_python(program: str) -> bool:

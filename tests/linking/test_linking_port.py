@@ -102,6 +102,38 @@ def test_workers_share_the_port(venv: tuple[str, Path]) -> None:
         assert source_at_port(server.url).package == "served"
 
 
+SPAWNING = """
+import multiprocessing
+import socket
+import time
+
+def work(port):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port.send(listening.getsockname()[1])
+        time.sleep(60)
+
+if __name__ == "__main__":
+    here, there = multiprocessing.Pipe()
+    context = multiprocessing.get_context("spawn")
+    worker = context.Process(target=work, args=(there,), daemon=True)
+    worker.start()
+    print(here.recv(), flush=True)
+    worker.join()
+"""
+
+
+def test_a_spawned_worker_is_what_started_it(tmp_path: Path) -> None:
+    script = tmp_path / "serve_it.py"
+    script.write_text(SPAWNING)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            port = int(process.stdout.readline())
+            assert source_at_port(f"http://127.0.0.1:{port}").folder == str(tmp_path)
+        finally:
+            process.terminate()
+
+
 def test_a_script_serves_from_its_folder(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVE)
     with Process([sys.executable, "server.py"], cwd=tmp_path) as server:
