@@ -69,7 +69,7 @@ def _files(folder: Path | None, problems: list[str]) -> list[Path]:
     if folder is None:
         return []
     try:
-        found = sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+        found = sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.is_file())
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -160,6 +160,8 @@ def put(part: Path, spec: Spec, *, version: str, origin: str, checked: str, left
     try:
         (part / "files.json").write_bytes(msgspec.json.encode(files))
         (part / "source.json").write_bytes(msgspec.json.encode(made))
+        if place.exists() and _read(place) is None:
+            shutil.rmtree(place)  # damaged
         part.rename(place)
     except OSError as error:
         there = _read(place)

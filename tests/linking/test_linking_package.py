@@ -282,6 +282,14 @@ def test_verifying_names_what_was_changed(index: PackageIndex) -> None:
     ]
 
 
+def test_a_damaged_entry_is_made_anew(index: PackageIndex) -> None:
+    index.files[WHEEL] = wheel(SMALL)
+    fetch_package(SPEC)
+    (shelf.tree_of(SPEC).parent / "source.json").write_text("junk")
+    fetch_package(SPEC)
+    assert shelf.damage(SPEC) == []
+
+
 def test_a_folder_inside_serves_as_the_tree(index: PackageIndex) -> None:
     index.files[WHEEL] = wheel(SMALL)
     link = fetched("pypi:served==1.0#served")
