@@ -22,8 +22,9 @@ from llmdebug.debugger.facts import facts_of
 from llmdebug.debugger.resume import file_key, last_run, take_up
 from llmdebug.debugger.stepper import ASK_ABOVE, Pace, Stepper, Stop
 from llmdebug.formats.exchanges import Exchanges
+from llmdebug.formats.har import MAX_HAR_BYTES
 from llmdebug.formats.lines_index import RecordedLines
-from llmdebug.formats.loading import Format, open_exchanges
+from llmdebug.formats.loading import Format, is_recording, open_exchanges
 from llmdebug.http.credentials import default_base_url
 from llmdebug.recording.folder import state_folder
 from llmdebug.recording.history import FILE_NAME
@@ -51,6 +52,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 def replay(wanted: Replay, connection: Connection) -> int:
     until = [parse_condition(source) for source in wanted.until]
     fail_on = None if wanted.fail_on is None else parse_condition(wanted.fail_on)
+    if wanted.record is not None:
+        _refuse_to_damage(wanted.record, wanted)
     exchanges = _opened(wanted, connection)
     for warning in exchanges.warnings:
         say(warning)
@@ -59,6 +62,22 @@ def replay(wanted: Replay, connection: Connection) -> int:
     if wanted.first > len(exchanges):
         raise CommandError(f"{wanted.file} holds {len(exchanges):,} requests: there is no step {wanted.first:,}.")
     return asyncio.run(_replay(wanted, connection, exchanges, until, fail_on))
+
+
+def _refuse_to_damage(out: Path, wanted: Replay) -> None:
+    """A recording is appended to: raises CommandError where OUT is another kind of file, or one that is read."""
+    if not out.is_file():
+        return
+    for read in (wanted.file, *wanted.answers):
+        if Path(read).exists() and out.samefile(read):
+            raise CommandError(f"--record {out} is the file that is replayed: name another one to record in.")
+    try:
+        with out.open("rb") as file:
+            first = file.readline(MAX_HAR_BYTES)
+    except OSError as error:
+        raise CommandError(f"--record {out} cannot be read: {error.strerror}. Name another file.") from None
+    if first and not is_recording(first):
+        raise CommandError(f"--record {out} is no recording of llmdebug and is left as it is: name a new file.")
 
 
 def _opened(wanted: Replay, connection: Connection) -> Exchanges:

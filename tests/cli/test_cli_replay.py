@@ -186,3 +186,25 @@ async def test_a_key_of_the_url_is_not_told(tmp_path: Path) -> None:
         assert b"api_key=sk-secret99" in server.requests[0]
     assert "sk-secret99" not in done.out.decode() + done.err
     assert b"{{secret:API_KEY}}" in done.out
+
+
+async def test_record_leaves_alone_what_is_no_recording_and_what_is_replayed(
+    tmp_path: Path, nanoserve: DemoServer
+) -> None:
+    file, out = har(tmp_path, GOOD), tmp_path / "out.jsonl"
+    words = ("--url", nanoserve.base_url, "--record")
+    for name, text in (("mine.http", "GET http://h/\n"), ("batch.jsonl", '{"custom_id": "1"}\n'), ("blank", "\n\nx")):
+        mine = tmp_path / name
+        mine.write_text(text)
+        done = await run("replay", file, *words, str(mine))
+        assert (done.code, done.says(name, "is no recording of llmdebug", "name a new file")) == (2, True)
+        assert mine.read_text() == text
+    out.touch()
+    assert (await run("replay", file, *words, str(out))).code == 0
+    assert (await run("replay", file, *words, str(out))).code == 0
+    assert len(load_exchanges(out)) == 2
+    (tmp_path / "link.jsonl").symlink_to(out)
+    for same in (out, tmp_path / "link.jsonl"):
+        done = await run("replay", str(out), *words, str(same))
+        assert (done.code, done.says("is the file that is replayed")) == (2, True)
+    assert len(load_exchanges(out)) == 2
