@@ -18,6 +18,8 @@ from llmdebug.http.secrets import hide, redact_url
 
 KEPT = 64
 """Exchanges that stay in memory."""
+NO_SERVER = frozenset({"dns", "refused", "unreachable", "tls", "proxy", "connect_timeout"})
+"""Failures after which the next request would not arrive either."""
 _MAX_TOLD = 200
 
 
@@ -102,6 +104,11 @@ class Attempts:
     def clear(self) -> None:
         self._by_step.clear()
         self._kept.clear()
+
+
+def is_done(row: Row) -> bool:
+    """Whether its step is behind us: not where nothing came since it was cancelled or no server was there."""
+    return row.status is not None or (row.failure != "cancelled" and row.failure not in NO_SERVER)
 
 
 def attempt_of(

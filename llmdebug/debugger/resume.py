@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from llmdebug.debugger.attempts import attempt_of
+from llmdebug.debugger.attempts import attempt_of, is_done
 from llmdebug.debugger.facts import judged_note
 from llmdebug.debugger.session import NOTE as DIAGNOSIS
 from llmdebug.debugger.session import SentExchange
@@ -48,7 +48,7 @@ def last_run(recorded: RecordedLines, file: str) -> Interrupted | None:
             continue
         if found is None or found.run != note.run:
             found = Interrupted(run=note.run, of=note.of, answered={})
-        if recorded.answered(number):
+        if recorded.answered(number) and is_done(recorded.row(number)):
             found.answered[note.step] = number
     return found
 

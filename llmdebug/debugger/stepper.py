@@ -18,7 +18,7 @@ import msgspec
 
 from llmdebug.debugger.aim import Aim, aimed, withheld
 from llmdebug.debugger.answervariables import VariableError, filled
-from llmdebug.debugger.attempts import Attempt, Attempts, attempt_of
+from llmdebug.debugger.attempts import NO_SERVER, Attempt, Attempts, attempt_of, is_done
 from llmdebug.debugger.condition import Condition
 from llmdebug.debugger.facts import facts_of, judged
 from llmdebug.debugger.session import SentExchange, Session
@@ -33,8 +33,6 @@ NOTE = "replay"
 Why = Literal["step", "here", "breakpoint", "stream", "unreachable", "interrupted", "end"]
 Pace = Literal["none", "recorded"]
 
-_NO_SERVER = frozenset({"dns", "refused", "unreachable", "tls", "proxy", "connect_timeout"})
-"""Failures after which the next request would not arrive either."""
 
 _MOST_NAMES = 5
 
@@ -152,7 +150,8 @@ class Stepper:
     ) -> Stop:
         """Sends until a breakpoint, a mark, the step `to`, or the end. Raises ConsentNeeded before anything goes out.
 
-        When the task is cancelled, what had arrived is kept, and the next step is the one behind it.
+        When the task is cancelled, what had arrived is kept, and the next step is the one behind it; where
+        nothing had arrived, that step stays the next one.
         """
         if not agreed and self.left(to) > ASK_ABOVE:
             raise ConsentNeeded(self.left(to))
@@ -206,16 +205,15 @@ class Stepper:
 
     async def _sent(self, on_event: OnEvent | None) -> Stop | None:
         """Sends the next step and goes one on; the stop that its answer brings, if any."""
-        step = self.at
+        step, before = self.at, len(self.attempts.of(self.at))
         await self._wait_for_pace(step)
         try:
             inside = await self._attempt(step, on_event)
         finally:
-            if self.attempts.last(step) is not None:
+            if any(is_done(one.row) for one in self.attempts.of(step)[before:]):
                 self.at = step + 1
         attempt = self._last(step)
-        if attempt.row.failure in _NO_SERVER:
-            self.at = step
+        if attempt.row.failure in NO_SERVER:
             return Stop(why="unreachable", at=step, last=step)
         if inside is not None:
             return Stop(why="stream", at=self.at, condition=inside.source, last=step)

@@ -233,6 +233,38 @@ async def test_cancelling_keeps_what_had_arrived() -> None:
             assert kept.response.body == b"data: 1\n\n"
 
 
+async def test_a_step_that_was_cancelled_before_anything_came_is_sent_again(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def silent_at_first(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(server.requests) == 2:
+            begun.set()
+            await server.until_hung_up(reader)
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        await writer.drain()
+
+    async with RawServer() as server:
+        place = await server.start(silent_at_first)
+        async with Session(base_url=f"http://{place}") as session:
+            stepper = stepper_of(session, GOOD, GOOD, GOOD)
+            task = asyncio.create_task(stepper.go_on())
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert stepper.at == 1
+            recorded = RecordedLines(tmp_path / "state" / "history.jsonl")
+            found = last_run(recorded, "f")
+            assert found is not None
+            assert (found.at, list(found.answered)) == (1, [0])
+            again = stepper_of(session, GOOD, GOOD, GOOD)
+            take_up(again, recorded, found)
+            await again.go_on()
+            assert statuses(again) == [200, 200, 200]
+            assert len(server.requests) == 4
+
+
 async def test_a_replay_is_taken_up_from_its_recording(session: Session, tmp_path: Path) -> None:
     steps = [exchange(GOOD), exchange(BAD), exchange(GOOD)]
     first = stepper_of(session, *steps)

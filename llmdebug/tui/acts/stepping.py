@@ -31,9 +31,11 @@ def step(screen: MainScreen) -> None:
 
 
 async def _step(screen: MainScreen, stepper: Stepper, sheet: StepSheet) -> None:
+    from llmdebug.debugger.attempts import is_done
+
     here, before = stepper.at, len(stepper.attempts.of(stepper.at))
     await send_when_ready(screen, sheet.entries[here])
-    if len(stepper.attempts.of(here)) > before and stepper.at == here:
+    if stepper.at == here and any(is_done(one.row) for one in stepper.attempts.of(here)[before:]):
         stepper.go_to(here + 1)
         screen.show_list()
 
