@@ -26,6 +26,8 @@ from llmdebug.formats.har import MAX_HAR_BYTES
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.formats.loading import Format, is_recording, open_exchanges
 from llmdebug.http.credentials import default_base_url
+from llmdebug.http.exchange import Request
+from llmdebug.http.wire import UnsendableError, prepare
 from llmdebug.recording.folder import state_folder
 from llmdebug.recording.history import FILE_NAME
 
@@ -52,6 +54,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 def replay(wanted: Replay, connection: Connection) -> int:
     until = [parse_condition(source) for source in wanted.until]
     fail_on = None if wanted.fail_on is None else parse_condition(wanted.fail_on)
+    if connection.base_url is not None:
+        _refuse_unsendable(connection.base_url)
     if wanted.record is not None:
         _refuse_to_damage(wanted.record, wanted)
     exchanges = _opened(wanted, connection)
@@ -62,6 +66,14 @@ def replay(wanted: Replay, connection: Connection) -> int:
     if wanted.first > len(exchanges):
         raise CommandError(f"{wanted.file} holds {len(exchanges):,} requests: there is no step {wanted.first:,}.")
     return asyncio.run(_replay(wanted, connection, exchanges, until, fail_on))
+
+
+def _refuse_unsendable(url: str) -> None:
+    """Raises CommandError where no step could be sent to this address."""
+    try:
+        prepare(Request(method="GET", url=url))
+    except UnsendableError as error:
+        raise CommandError(f"--url: {error.message}") from None
 
 
 def _refuse_to_damage(out: Path, wanted: Replay) -> None:

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from raw_server import RawServer
 from running import run, start
 
@@ -208,3 +209,13 @@ async def test_record_leaves_alone_what_is_no_recording_and_what_is_replayed(
         done = await run("replay", str(out), *words, str(same))
         assert (done.code, done.says("is the file that is replayed")) == (2, True)
     assert len(load_exchanges(out)) == 2
+
+
+@pytest.mark.parametrize("url", ["foo", "", "localhost:8000", "ftp://h", "http://", "http://h:99999", "http://[::1"])
+async def test_an_address_that_is_none_is_refused_before_anything_is_sent(tmp_path: Path, url: str) -> None:
+    out = tmp_path / "out.jsonl"
+    done = await run("replay", har(tmp_path, GOOD), "--url", url, "--record", str(out))
+    assert (done.code, done.out, done.says("--url: ")) == (2, b"", True)
+    assert not out.exists()
+    if "//" not in url:
+        assert done.says(f"{url!r} is no http:// or https:// address: give the whole URL.")
