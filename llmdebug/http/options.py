@@ -24,7 +24,7 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     first_byte_timeout_s: float | None = 600.0
     """From sending the request to the answer's status line; a model that loads is slow with it."""
     total_timeout_s: float | None = 3600.0
-    max_body_bytes: int = 1024 * 1024 * 1024
+    max_body_bytes: int = 256 * 1024 * 1024
     """Of the decoded body; what comes beyond is not read."""
     proxy: str | None = None
     """`http://[user:password@]host:port`; None takes the one of the environment if `trust_env`."""
