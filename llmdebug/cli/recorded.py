@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from llmdebug.cli.exchange_json import printed_exchanges
 from llmdebug.formats.clienterror import read_client_error
 from llmdebug.formats.errors import FormatError, read_file
 from llmdebug.formats.har import MAX_HAR_BYTES, each_entry, read_document
@@ -35,6 +36,10 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
         raise FormatError(path, "There is nothing in it: give a HAR file, a recording, or an answer's text.")
     if is_recording(data):
         yield from load_exchanges(data if file == STDIN else file)
+        return
+    printed = printed_exchanges(data, path)
+    if printed is not None:
+        yield from printed
         return
     har = read_document(data, path) if path.lower().endswith(".har") else _har(data)
     if har is None:

@@ -4,15 +4,18 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmdebug.cli.exchange_json import exchange_json
 from llmdebug.cli.recorded import STDIN, BareAnswer, recorded
 from llmdebug.formats.errors import FormatError
-from llmdebug.http.exchange import Exchange, Request
+from llmdebug.http.exchange import Exchange, Request, Response
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -62,3 +65,20 @@ def test_what_the_user_tells_of_an_answer_wins() -> None:
     assert plain.response is not None and told.response is not None
     assert (plain.response.status, plain.response.body) == (400, b"no such model")
     assert (told.request, told.response.status, told.response.body) == (request, 422, b'{"detail": "no"}')
+
+
+def test_what_send_printed_as_json(tmp_path: Path) -> None:
+    exchange = Exchange(
+        request=Request(method="POST", url="http://h/v1/x", body=b'{"n": 1}'),
+        response=Response(status=400, headers=(("A", "b"),), body=b"no"),
+    )
+    line = msgspec.json.encode(exchange_json(exchange, "refused", id_="1"))
+    file = tmp_path / "ex.jsonl"
+    file.write_bytes(line + b"\n" + line + b"\n")
+    found = list(recorded(str(file), BareAnswer()))
+    assert [(e.request.body, e.response) for e in found if isinstance(e, Exchange)] == 2 * [
+        (exchange.request.body, exchange.response)
+    ]
+    file.write_bytes(line + b"\n" + line[:-20])
+    with pytest.raises(FormatError, match="no exchange that llmdebug printed"):
+        list(recorded(str(file), BareAnswer()))
