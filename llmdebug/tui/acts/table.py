@@ -102,4 +102,14 @@ def act(screen: MainScreen, command: Command, key: str) -> None:
         keys = screen.keymap.keys["remedy"]
         remedies.apply(screen, keys.index(key) + 1 if key in keys else 1)
         return
+    if "steps" in command.needs and screen.stepper is None and not screen.ready.is_set():
+        screen.start(_when_ready(screen, command))
+        return
     ACTS[command.name](screen)
+
+
+async def _when_ready(screen: MainScreen, command: Command) -> None:
+    """Steps are shown before the debugger is loaded: a key typed so early is done then."""
+    await screen.ready.wait()
+    if screen.stepper is not None:
+        ACTS[command.name](screen)
