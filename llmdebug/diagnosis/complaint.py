@@ -131,7 +131,7 @@ def read_answer(response: Response) -> Answer:
 def _readable(response: Response) -> bytes:
     """What of a body is read: a refusal that may quote the whole request in one JSON value, else the ends."""
     body = response.body
-    whole = response.status >= 400 and len(body) <= MAX_JSON and body.lstrip()[:1] in (b"{", b"[")
+    whole = response.status >= 400 and len(body) <= MAX_JSON and body[:MARGIN].lstrip()[:1] in (b"{", b"[")
     return body if whole else ends(body, MAX_BODY)
 
 
@@ -144,8 +144,8 @@ def ends(body: bytes, most: int) -> bytes:
 
 def _is_large_result(body: bytes) -> bool:
     """Whether a body is JSON that is too large for an error, and speaks of none where it begins and ends."""
-    ends = body[:MARGIN] + body[-MARGIN:]
-    return len(body) > LARGE and body.lstrip()[:1] in (b"{", b"[") and not _ERROR_KEY.search(ends)
+    edges = body[:MARGIN] + body[-MARGIN:]
+    return len(body) > LARGE and edges.lstrip()[:1] in (b"{", b"[") and not _ERROR_KEY.search(edges)
 
 
 def _json(text: str) -> tuple[Any, bool]:

@@ -213,7 +213,8 @@ def _refusal(
     found = from_router(ground, resolution, question) or from_crash(ground, registered, question, answer.text)
     if found is not None:
         return found
-    for item in folded(ground, registered, question):
+    items = folded(ground, registered, question)
+    for item in items:
         if item.complaint.type == "json_invalid":
             return unreadable_body(ground, registered)
         found = from_schema(ground, registered, question, item)
@@ -221,7 +222,7 @@ def _refusal(
             found = from_text(ground, registered, question, item.complaint.message, item)
         if found is not None:
             return found
-    for item in folded(ground, registered, question):
+    for item in items:
         found = from_declaration(ground, registered, question, item)
         if found is not None:
             return found

@@ -145,11 +145,6 @@ def _extra_headers(headers: Headers) -> str:
     return "{" + ", ".join(pairs) + "}" if pairs else ""
 
 
-def _is_bearer(name: str, value: str) -> bool:
-    """The client sends it as its key."""
-    return name.lower() == "authorization" and value.lower().startswith("bearer ")
-
-
 def _is_written(name: str, value: str, request: Request) -> bool:
     place = request.url.partition("://")[2].partition("/")[0].rpartition("@")[2]
     return name.lower() not in _ADDED_WHEN_SENT and not (name.lower() == "host" and value == place)

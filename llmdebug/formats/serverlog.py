@@ -73,10 +73,6 @@ class ServerLog(msgspec.Struct, frozen=True):
     lines: tuple[LogLine, ...] = ()
     """Lines that are no part of a trace, those that are no more than progress left out."""
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.chains and not self.lines
-
 
 def read_log(data: bytes | str) -> ServerLog:
     """What the end of a log tells."""

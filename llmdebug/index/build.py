@@ -53,14 +53,6 @@ class Cancelled(Exception):
     """The user does not want the answer any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A class or function and the file it stands in."""
-
-    path: str
-    item: Class | Function
-
-
 @dataclass(eq=False)
 class Index:
     """Facts of a tree. Not for use by two threads at once."""
@@ -81,9 +73,11 @@ class Index:
     _local: dict[str, dict[str, Class | Function | str]] = field(default_factory=dict)
     _imports: dict[str, dict[str, str]] = field(default_factory=dict)
     definitions: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """What names were found to stand for; kept by `python.names.define`, as are the next two."""
     behind_stars: dict[str, list[str]] = field(default_factory=dict)
+    """The files that a file's star imports lead to."""
     top_words: dict[str, frozenset[str]] = field(default_factory=dict)
-    """What names were found to stand for; kept by `python.names.define`."""
+    """The words of a file that may name what it defines."""
     _functions: dict[str, list[tuple[str, Function]]] = field(default_factory=lambda: defaultdict(list))
     _classes: dict[str, list[tuple[str, Class]]] = field(default_factory=lambda: defaultdict(list))
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from llmdebug.http.baseurl import is_absolute, join
-from llmdebug.http.exchange import Headers, Request
+from llmdebug.http.exchange import Request
 
 MAX_EDITED_BYTES = 200_000
 """Larger bodies are not opened in the app's editor."""
@@ -100,10 +100,3 @@ def body_line(text: str) -> int:
     """The line, from 1, on which the body begins."""
     head, blank, _ = text.partition("\n\n")
     return head.count("\n") + 3 if blank else head.count("\n") + 2
-
-
-def with_header(headers: Headers, name: str, value: str) -> Headers:
-    """The headers with one more, unless it is there."""
-    if any(key.lower() == name.lower() for key, _ in headers):
-        return headers
-    return (*headers, (name, value))
