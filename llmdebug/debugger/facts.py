@@ -10,10 +10,11 @@ import msgspec
 
 from llmdebug.debugger.changes import changed
 from llmdebug.debugger.condition import Number, Text
-from llmdebug.debugger.outcome import outcome
+from llmdebug.debugger.outcome import Outcome, outcome_of
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.formats.exchanges import Row, row_of
-from llmdebug.http.exchange import Exchange, StreamEvent
+from llmdebug.http.exchange import Exchange, Response, StreamEvent, header
+from llmdebug.http.stream import stream_decoder
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -40,7 +41,8 @@ def judged_note(value: Any) -> Judged | None:
 class RowFacts:
     """Facts of an exchange. The row tells most; the exchange is read when a body is asked for.
 
-    `bodies` gives `request` and `body` where that is quicker than reading the exchange.
+    `bodies` gives `request` and `body`, and `answer` the answer without its events, where that is quicker than
+    reading the exchange. `ended` and `differs` are the outcome and the answer to changed() where they are known.
     """
 
     def __init__(
@@ -49,16 +51,22 @@ class RowFacts:
         exchange: Callable[[], Exchange],
         *,
         bodies: Callable[[Text], str | None] | None = None,
+        answer: Callable[[], Response | None] | None = None,
         recorded: Callable[[], Exchange] | None = None,
         diagnosed: Callable[[], Judged | None] | None = None,
+        ended: Outcome | None = None,
+        differs: bool | None = None,
         event: StreamEvent | None = None,
         events: int | None = None,
     ) -> None:
         self._row = row
         self._read = exchange
         self._bodies = bodies
+        self._answer = answer
         self._recorded = recorded
         self._diagnosed = diagnosed
+        self._ended = ended
+        self._differs = differs
         self._event = event
         self._events = events
         self._exchange: Exchange | None = None
@@ -71,10 +79,12 @@ class RowFacts:
             return row.latency
         if name == "ttft":
             return row.ttft
-        response = self.exchange.response
-        if name == "events":
-            return self._events if self._events is not None else len(response.events) if response is not None else None
-        return None if response is None else len(response.body)
+        if name == "events" and self._events is not None:
+            return self._events
+        answer = self._answered()
+        if answer is None:
+            return None
+        return len(answer.body) if name == "size" else len(self._stream(answer))
 
     def text(self, name: Text) -> str | None:
         row = self._row
@@ -93,26 +103,50 @@ class RowFacts:
         return self._of_bodies(name)
 
     def _of_bodies(self, name: Text) -> str | None:
-        if name == "outcome" and _is_refusal(self._row):
-            return "refused"
+        if name == "outcome":
+            return self._outcome()
         if self._bodies is not None and name in ("request", "body"):
             return self._bodies(name)
-        response = self.exchange.response
         if name == "request":
             return self.exchange.request.body.decode("utf-8", "replace")
-        if name == "outcome":
-            known = response is not None or self.exchange.failure is not None
-            return outcome(self.exchange) if known else None
         if name == "event":
-            events = response.events if response is not None else ()
-            last = self._event or (events[-1] if events else None)
-            return None if last is None else last.data
+            return self._last_event()
+        response = self.exchange.response
         return None if response is None else response.body.decode("utf-8", "replace")
+
+    def _last_event(self) -> str | None:
+        if self._event is not None:
+            return self._event.data
+        answer = self._answered()
+        events = () if answer is None else self._stream(answer)
+        return events[-1].data if events else None
+
+    def _stream(self, answer: Response) -> tuple[StreamEvent, ...]:
+        """The events, for which the exchange is read where the answer is a stream."""
+        if answer.events or stream_decoder(header(answer.headers, "Content-Type")) is None:
+            return answer.events
+        return self.exchange.response.events if self.exchange.response is not None else ()
+
+    def _outcome(self) -> Outcome | None:
+        """By the row where that tells; a 2xx may hold an error."""
+        row = self._row
+        if self._ended is not None:
+            return self._ended
+        if row.status is None:
+            return "no_answer" if row.failure else None
+        if not 200 <= row.status < 300:
+            return "refused"
+        return outcome_of(self._answered(), failed=bool(row.failure))
+
+    def _answered(self) -> Response | None:
+        return self.exchange.response if self._answer is None else self._answer()
 
     def sites(self) -> tuple[str, ...]:
         return self._judged().sites
 
     def changed(self, at: tuple[str, ...]) -> bool:
+        if self._differs is not None and not at:
+            return self._differs
         return self._recorded is not None and changed(self._recorded(), self.exchange, at)
 
     @property
@@ -143,11 +177,6 @@ def facts_of(
         event=event,
         events=events,
     )
-
-
-def _is_refusal(row: Row) -> bool:
-    """By its status alone; a 2xx may hold an error."""
-    return row.status is not None and not 200 <= row.status < 300
 
 
 def _path(url: str) -> str:

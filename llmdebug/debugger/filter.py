@@ -49,7 +49,14 @@ def _attempted_facts(attempts: Attempts, exchanges: Exchanges, number: int) -> R
     def now() -> Exchange:
         return attempts.exchange(number) or exchanges.exchange(number)
 
-    return RowFacts(attempt.row, now, recorded=lambda: exchanges.exchange(number), diagnosed=lambda: attempt.judged)
+    return RowFacts(
+        attempt.row,
+        now,
+        recorded=lambda: exchanges.exchange(number),
+        diagnosed=lambda: attempt.judged,
+        ended=attempt.outcome,
+        differs=attempt.changed,
+    )
 
 
 def recorded_facts(exchanges: Exchanges, number: int) -> RowFacts:
@@ -61,7 +68,13 @@ def recorded_facts(exchanges: Exchanges, number: int) -> RowFacts:
     def bodies(name: str) -> str | None:
         return exchanges.request_text(number) if name == "request" else exchanges.answer_text(number)
 
-    return RowFacts(exchanges.row(number), lambda: exchanges.exchange(number), bodies=bodies, diagnosed=diagnosed)
+    return RowFacts(
+        exchanges.row(number),
+        lambda: exchanges.exchange(number),
+        bodies=bodies,
+        answer=lambda: exchanges.answer(number),
+        diagnosed=diagnosed,
+    )
 
 
 def _candidates(condition: Condition, exchanges: Exchanges, sent: frozenset[int]) -> Iterable[int]:

@@ -173,6 +173,8 @@ def _read_stream(body: str, envelope: _Envelope) -> None:
         if name == "event":
             event = value.strip()
         elif name == "data":
+            if event != "error" and not _may_say_error(value):
+                continue
             data, ok = _json(value.strip())
             if ok and isinstance(data, dict) and (event == "error" or _says_error(data)):
                 _open(data, envelope, 0)
@@ -183,12 +185,17 @@ def _read_stream(body: str, envelope: _Envelope) -> None:
                 return
         elif not line:
             event = ""
-        elif line.startswith("{"):
+        elif line.startswith("{") and _may_say_error(line):
             data, ok = _json(line)
             if ok and isinstance(data, dict) and _says_error(data):
                 _open(data, envelope, 0)
                 envelope.is_error = True
                 return
+
+
+def _may_say_error(line: str) -> bool:
+    """Told without reading the line's JSON: streams are long."""
+    return "error" in line or "\\u00" in line
 
 
 def _says_error(data: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from llmdebug.http.exchange import Exchange
+from llmdebug.http.exchange import Exchange, Response
 
 Progress = Callable[[int, int], None]
 """Bytes read, of how many."""
@@ -49,6 +49,9 @@ class Exchanges(Protocol):
     def answer_text(self, number: int) -> str | None:
         """The answer's body; None where no answer came. Raises FormatError as exchange()."""
 
+    def answer(self, number: int) -> Response | None:
+        """The answer, a stream's events perhaps left out. Raises FormatError as exchange()."""
+
     def note(self, number: int, name: str) -> Any:
         """A JSON value that was kept beside the exchange; None where there is none."""
 
@@ -79,6 +82,9 @@ class Loaded:
     def answer_text(self, number: int) -> str | None:
         response = self._exchanges[number].response
         return None if response is None else response.body.decode("utf-8", "replace")
+
+    def answer(self, number: int) -> Response | None:
+        return self._exchanges[number].response
 
     def note(self, number: int, name: str) -> Any:
         return None

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterator
 from math import isnan, nan
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
@@ -29,7 +29,7 @@ from llmdebug.formats.jsonlines import (
     decode_record,
     exchange_of,
 )
-from llmdebug.http.exchange import Exchange
+from llmdebug.http.exchange import Exchange, Headers, Response
 
 _TOLD_EVERY = 16 * 1024 * 1024
 _MOST_WARNINGS = 3
@@ -70,19 +70,38 @@ class _Line(msgspec.Struct):
     timing: _Timing | None = None
 
 
-class _BodyOnly(msgspec.Struct):
+class _BodyOnly(msgspec.Struct, frozen=True):
     body: Body = Body()
 
 
-class _Bodies(msgspec.Struct):
-    """What a search in bodies needs of a record."""
+class _RequestBody(msgspec.Struct):
+    """What a search in bodies needs of a request's record."""
 
-    request: _BodyOnly | None = None
-    response: _BodyOnly | None = None
+    request: _BodyOnly = _BodyOnly()
 
+
+class _AnswerBody(msgspec.Struct):
+    response: _BodyOnly = _BodyOnly()
+
+
+class _Answered(msgspec.Struct):
+    status: int
+    headers: Headers = ()
+    body: Body = Body()
+
+
+class _Answer(msgspec.Struct):
+    """What an outcome needs of an answer's record."""
+
+    response: _Answered | None = None
+
+
+Part = TypeVar("Part")
 
 _decoder = msgspec.json.Decoder(_Line)
-_body_decoder = msgspec.json.Decoder(_Bodies)
+_request_body = msgspec.json.Decoder(_RequestBody)
+_answer_body = msgspec.json.Decoder(_AnswerBody)
+_answer = msgspec.json.Decoder(_Answer)
 
 
 class RecordedLines:
@@ -138,18 +157,24 @@ class RecordedLines:
         return exchange_of(request, answer)
 
     def request_text(self, number: int) -> str:
-        found = self._bodies(self._request_at[number], self._request_size[number]).request
-        return "" if found is None else _text(found.body)
+        return _text(self._part(_request_body, self._request_at[number], self._request_size[number]).request.body)
 
     def answer_text(self, number: int) -> str | None:
         if not self._status[number]:
             return None
-        found = self._bodies(self._answer_at[number], self._answer_size[number]).response
-        return None if found is None else _text(found.body)
+        return _text(self._part(_answer_body, self._answer_at[number], self._answer_size[number]).response.body)
 
-    def _bodies(self, offset: int, size: int) -> _Bodies:
+    def answer(self, number: int) -> Response | None:
+        if not self._status[number]:
+            return None
+        found = self._part(_answer, self._answer_at[number], self._answer_size[number]).response
+        if found is None:
+            return None
+        return Response(status=found.status, headers=found.headers, body=bytes_of(found.body))
+
+    def _part(self, decoder: msgspec.json.Decoder[Part], offset: int, size: int) -> Part:
         try:
-            return _body_decoder.decode(os.pread(self._number, size, offset))
+            return decoder.decode(os.pread(self._number, size, offset))
         except (msgspec.DecodeError, RecursionError, ValueError, OSError) as error:
             raise FormatError(self.path, f"The line at byte {offset} is no record: {error}.") from None
 

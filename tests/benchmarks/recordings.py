@@ -21,10 +21,19 @@ from llmdebug.http.exchange import Exchange, Request, Response, Timing
 JSON = (("Content-Type", "application/json"),)
 CONDITIONS = (
     "status >= 400",
-    "latency > 900ms and path ~ chat",
+    "path ~ chat",
+    "latency > 900ms",
+    "ttft > 1s",
+    "outcome == refused",
+    "kind == missing_field",
+    'site ~ "protocol.py"',
+    "changed",
+    "size > 2kB",
+    "events > 3",
     "body ~ needle",
     'body ~ "need[l]e"',
-    "outcome == refused",
+    'body ~ "(?i)NEEDLE|\\d\\d"',
+    "not request ~ needle",
 )
 
 Found = TypeVar("Found", bound=Sized)

@@ -7,7 +7,7 @@ from llmdebug.debugger.filter import matching
 from llmdebug.formats.exchanges import Exchanges, Loaded
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.formats.loading import load_exchanges
-from llmdebug.http.exchange import Exchange, Failure, Request, Response, Timing
+from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
 from llmdebug.recording.history import History
 
 BODIES = [b'{"text": "a needle"}', b"hay", b"\xff needle", b'{"error": {"message": "no"}}', b""]
@@ -23,6 +23,11 @@ CONDITIONS = {
     "failure == dns": [5],
     "size == 0": [4],
     "changed": [],
+    "outcome == answered": [0, 2, 4, 6],
+    "outcome == no_answer": [5],
+    "events == 2": [6],
+    'event == "[DONE]"': [6],
+    "event ~ needle": [],
 }
 
 
@@ -41,6 +46,14 @@ def filled(tmp_path: Path) -> Path:
                 history.note(name, "diagnosis", {"kind": "missing_field", "sites": [{"file": "a.py", "line": 7}]})
         failed = Exchange(request=Request(method="GET", url="http://h"), failure=Failure(kind="dns", message="no"))
         history.record(failed)
+        events = (StreamEvent(data="{}", at=0.1), StreamEvent(data="[DONE]", at=0.2))
+        stream = Response(
+            status=200,
+            headers=(("Content-Type", "text/event-stream"),),
+            body=b"data: {}\n\ndata: [DONE]\n\n",
+            events=events,
+        )
+        history.record(Exchange(request=Request(method="GET", url="http://h"), response=stream))
     return tmp_path / "r.jsonl"
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmdebug.diagnosis.complaint import Answer, read_answer
+from llmdebug.diagnosis.errorfree import is_error_free
 from llmdebug.diagnosis.validation_text import entries_in, loc_of
 from llmdebug.http.exchange import Response
 
@@ -49,6 +50,32 @@ def test_no_json_makes_it_raise(body: Any, status: int, content_type: str) -> No
     found = answer(json.dumps(body), status, content_type)
     assert isinstance(found.text, str)
     assert all(isinstance(c.message, str) and isinstance(c.loc, tuple) for c in found.complaints)
+
+
+@given(json_values, st.sampled_from(CONTENT_TYPES), st.booleans())
+@settings(max_examples=500, deadline=None)
+def test_what_is_told_to_be_free_of_errors_refuses_nothing(body: Any, content_type: str, escaped: bool) -> None:
+    text = json.dumps(body).replace("error", "\\u0065rror") if escaped else json.dumps(body)
+    good = Response(status=200, headers=(("content-type", content_type),), body=text.encode())
+    assert not (is_error_free(good) and read_answer(good).refused)
+
+
+@pytest.mark.parametrize(
+    ("body", "free"),
+    [
+        ('{"id": "a", "object": "chat.completion", "choices": [{"message": {"content": "error"}}]}', True),
+        ('{"object": "list", "data": []}', True),
+        ('{"object": "error", "code": 1}', False),
+        ('{"error": null}', False),
+        ('{"choices": []} {"error": 1}', False),
+        ('data: {"error": 1}', False),
+        ("[]", False),
+        ("", False),
+    ],
+)
+def test_ordinary_results_are_told_to_be_free_of_errors(body: str, free: bool) -> None:
+    assert is_error_free(Response(status=200, body=body.encode())) is free
+    assert not is_error_free(Response(status=400, body=body.encode()))
 
 
 @given(json_values, st.sampled_from(["data: {}\n\n", "event: error\ndata: {}\n\n", "{}\n", "x - {}", "<html>{}"]))
@@ -222,6 +249,7 @@ def test_known_shapes(name: str, body: str, content_type: str, text: str, more: 
         ('event: error\r\ndata: {"type": "error", "error": {"type": "overloaded", "message": "busy"}}\r\n\r\n', "text/event-stream", "busy"),
         ('{"response": "a", "done": false}\n{"error": "model runner stopped"}\n', "application/x-ndjson", "model runner stopped"),
         ('{"error": "only a line"}\n', "application/json", "only a line"),
+        ('data: {"\\u0065rror": {"message": "escaped"}}\n\n', "text/event-stream", "escaped"),
         ('data: {"choices": []}\n\n{"error": {"message": "bare"}}\n', "text/event-stream", "bare"),
     ],
 )  # fmt: skip

@@ -43,6 +43,7 @@ def test_rows_and_exchanges_are_those_of_the_file(file: Path) -> None:
     recorded = RecordedLines(file)
     whole = load_exchanges(file)
     assert [recorded.exchange(number) for number in range(len(recorded))] == whole
+    assert [recorded.answer(number) for number in range(len(recorded))] == [one.response for one in whole]
     assert recorded.row(0) == row_of(whole[0])
     assert recorded.row(2) == row_of(FAILED)
     assert recorded.row(3).status is None
@@ -125,7 +126,7 @@ def test_any_lines_are_rows_or_an_error(pieces: list[bytes]) -> None:
             return
         for number in range(len(recorded)):
             assert recorded.row(number).method == "GET"
-            for read in (recorded.exchange, recorded.answer_text, recorded.request_text):
+            for read in (recorded.exchange, recorded.answer, recorded.answer_text, recorded.request_text):
                 with suppress(FormatError):
                     read(number)
             assert recorded.note(number, "n") in (None, [1])
