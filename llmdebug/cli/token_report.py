@@ -43,9 +43,9 @@ def vocabulary_line(vocabulary: Vocabulary) -> str:
 def _prompt(prompt: PromptTokens, report: TokenReport, ink: Ink) -> Iterator[str]:
     place = prompt.prompt.pointer
     if prompt.fault is not None:
-        yield ink(visible(f"{place}: the chat template refuses: {prompt.fault.message}"), "red")
-        if prompt.fault.line is not None:
-            yield visible(f"  line {prompt.fault.line} of the template: {prompt.fault.source}")
+        yield ink(visible(f"{place}: {prompt.fault.told}"), "red")
+        if prompt.fault.place:
+            yield visible(f"  {prompt.fault.place}")
         return
     if prompt.reading is None:
         yield ink(visible(f"{place}: no tokens: {prompt.problem.removeprefix(place + ': ')}"), "red")

@@ -116,4 +116,4 @@ def _print_rendered(report: TokenReport) -> None:
         if prompt.reading is not None:
             print(prompt.reading.text)
         else:
-            say(prompt.problem or (prompt.fault.message if prompt.fault else ""))
+            say(prompt.problem or (prompt.fault.told if prompt.fault else ""))

@@ -61,6 +61,9 @@ async def warning_of(tokens: Tokenizing, request: Request, *, progress: Progress
     Only ids are looked at, and only with a local tokenizer.
     """
     given = [prompt for prompt in _prompts(request) if prompt.form == "ids"]
+    for prompt in given:
+        if prompt.problem:
+            return f"{prompt.pointer}: {prompt.problem}"
     if not given:
         return ""
     try:

@@ -107,7 +107,7 @@ class Tokenizing:
         found = []
         for prompt in prompts:
             progress(f"tokens of {prompt.pointer}")
-            read = await self._of_prompt(prompt, body, local, served)
+            read = await self._of_prompt(prompt, body, local, served, progress)
             found.append(await self._compared(read, body, served) if compare and local is not None else read)
         vocabulary = local.vocabulary if local is not None else None
         limit, source = _limit(served), "the server says so"
@@ -121,16 +121,20 @@ class Tokenizing:
             limit_from=source if limit is not None else "",
         )
 
-    async def _of_prompt(self, prompt: Prompt, body: Any, local: LocalTokenizer | None, served: Server) -> PromptTokens:
+    async def _of_prompt(
+        self, prompt: Prompt, body: Any, local: LocalTokenizer | None, served: Server, progress: Progress
+    ) -> PromptTokens:
+        if prompt.problem:
+            return PromptTokens(prompt=prompt, problem=prompt.problem)
         try:
             if local is None:
                 return await self._from_server(prompt, served, _special(body))
             if prompt.form == "ids":
                 return PromptTokens(prompt=prompt, reading=await local.decode(prompt.ids))
             if prompt.form == "text":
-                reading = await local.encode(prompt.text, special=_special(body))
+                reading = await local.encode(prompt.text, special=_special(body), progress=progress)
                 return PromptTokens(prompt=prompt, reading=reading)
-            return await _of_chat(prompt, body, local)
+            return await _of_chat(prompt, body, local, progress)
         except ChatError as error:
             place = Prompt(pointer=error.pointer, form=prompt.form)
             return PromptTokens(prompt=place, problem=str(error))
@@ -188,9 +192,9 @@ def _limit(served: Server) -> int | None:
     return int(told) if told.isdecimal() and len(told) < 12 and int(told) > 0 else None
 
 
-async def _of_chat(prompt: Prompt, body: Any, local: LocalTokenizer) -> PromptTokens:
+async def _of_chat(prompt: Prompt, body: Any, local: LocalTokenizer, progress: Progress) -> PromptTokens:
     template = body.get("chat_template") if isinstance(body.get("chat_template"), str) else None
-    rendered = await local.render(chat_of(body), template)
+    rendered = await local.render(chat_of(body), template, progress=progress)
     if isinstance(rendered, TemplateFault):
         index = rendered.index
         place = prompt if index is None else Prompt(pointer=f"/messages/{index}", form="chat")

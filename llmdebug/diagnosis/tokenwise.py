@@ -28,6 +28,7 @@ from llmdebug.http.exchange import Exchange, Request, Response
 from llmdebug.index.build import Index
 from llmdebug.jsontext.pointer import PointerError
 from llmdebug.tokens.report import PromptTokens, TokenReport
+from llmdebug.tokens.values import TemplateFault
 
 MAX_POSITIONS = 4
 MAX_STEP = 260
@@ -71,17 +72,7 @@ def _of_prompt(prompt: PromptTokens, report: TokenReport, said: str) -> list[Tra
     """`said` is what the server said."""
     place = prompt.prompt.pointer
     if prompt.fault is not None:
-        message = prompt.fault.message
-        is_same = message in said
-        where = f", at line {prompt.fault.line} of the template: {prompt.fault.source}" if prompt.fault.line else ""
-        return [
-            TrailStep(step="hypothesis", text=f"the chat template refuses {place}"),
-            TrailStep(step="experiment", text="rendered the conversation with the model's own chat template"),
-            TrailStep(
-                step="for",
-                text=shortened(f'it refuses{" with the same words" if is_same else ""}: "{message}"{where}', MAX_STEP),
-            ),
-        ]
+        return _of_template(prompt.fault, place, said)
     if prompt.reading is None or prompt.prompt.form != "ids":
         return []
     return [
@@ -90,6 +81,17 @@ def _of_prompt(prompt: PromptTokens, report: TokenReport, said: str) -> list[Tra
         TrailStep(step="for", text=f"out of the vocabulary: {prompt.outside_told}")
         if prompt.outside
         else _all_inside(prompt),
+    ]
+
+
+def _of_template(fault: TemplateFault, place: str, said: str) -> list[TrailStep]:
+    where = f", at {fault.place}" if fault.place else ""
+    words = " with the same words" if fault.message in said else ""
+    told = fault.told if fault.stopped else f'it refuses{words}: "{fault.message}"'
+    return [
+        TrailStep(step="hypothesis", text=f"the chat template {'fails on' if fault.stopped else 'refuses'} {place}"),
+        TrailStep(step="experiment", text="rendered the conversation with the model's own chat template"),
+        TrailStep(step="for", text=shortened(told + where, MAX_STEP)),
     ]
 
 
@@ -109,7 +111,8 @@ def arithmetic(report: TokenReport) -> str:
     longest = report.longest
     if longest is None or longest.count is None or report.limit is None or report.over is None:
         return ""
-    asked = f" + {report.budget.tokens:,} of {report.budget.pointer}" if report.budget else " + 1 to write"
+    budget = report.budget
+    asked = f" + {budget.tokens:,} of {budget.pointer}" if budget and budget.tokens >= 0 else " + 1 to write"
     told = f"{longest.count:,} tokens in {longest.prompt.pointer}{asked}"
     fits = f"{report.over:,} too many" if report.over > 0 else f"{-report.over:,} left"
     return f"{told}, against a context of {report.limit:,} ({report.limit_from}): {fits}"

@@ -11,7 +11,7 @@ from llmdebug.tokens.values import TokenizerError
 FILE_NAME = "tokenizer.json"
 CONFIG_NAME = "tokenizer_config.json"
 KNOWN_FILES = (FILE_NAME, CONFIG_NAME, "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
-MAX_BYTES = 500_000_000
+MAX_BYTES = 200_000_000
 """Of one file; the largest known tokenizer has 35 MB."""
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")
 

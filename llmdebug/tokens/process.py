@@ -21,6 +21,7 @@ import msgspec
 from llmdebug.tokens.place import find_tokenizer
 from llmdebug.tokens.values import Cells, Chat, Reading, TemplateFault, TokenizerError, Vocabulary
 from llmdebug.tokens.wire import (
+    ANSWER_S,
     LENGTH,
     MAX_MESSAGE,
     Answer,
@@ -37,8 +38,8 @@ from llmdebug.tokens.wire import (
     packed,
 )
 
-ANSWER_S = 30.0
-"""Longest a text may take; a chat template that needs longer does not end."""
+RENDER_S = 5.0
+"""Longest a chat template may take; one of 20 MB of messages takes less than one."""
 LOAD_S = 600.0
 """Longest a tokenizer may take to load, with its way from the hub."""
 ROOT = str(Path(__file__).resolve().parents[2])
@@ -93,9 +94,9 @@ class LocalTokenizer:
     def is_alive(self) -> bool:
         return self._process.returncode is None
 
-    async def encode(self, text: str, *, special: bool = False) -> Reading:
+    async def encode(self, text: str, *, special: bool = False, progress: Progress = _silent) -> Reading:
         """Raises TokenizerError."""
-        return self._reading(await self._ask(Encode(_sendable(text), special)))
+        return self._reading(await self._ask(Encode(_sendable(text), special), progress))
 
     async def decode(self, ids: Sequence[int]) -> Reading:
         """Raises TokenizerError."""
@@ -107,9 +108,11 @@ class LocalTokenizer:
         cells = Cells(given, reading.cells.pieces, reading.cells.marks)
         return msgspec.structs.replace(reading, cells=cells)
 
-    async def render(self, chat: Chat, template: str | None = None) -> Reading | TemplateFault:
+    async def render(
+        self, chat: Chat, template: str | None = None, *, progress: Progress = _silent
+    ) -> Reading | TemplateFault:
         """The conversation as one text with its tokens. Raises TokenizerError."""
-        answer = await self._ask(Render(chat, template))
+        answer = await self._ask(Render(chat, template, RENDER_S), progress)
         return answer.fault if isinstance(answer, Faulty) else self._reading(answer)
 
     def _reading(self, answer: Answer) -> Reading:
@@ -117,13 +120,13 @@ class LocalTokenizer:
             raise TokenizerError(_told(answer))
         return answer.reading
 
-    async def _ask(self, order: Order) -> Answer:
+    async def _ask(self, order: Order, progress: Progress = _silent) -> Answer:
         """An order that is given up ends the process: its answer would be taken for the next one's."""
         async with self._turn:
             if not self.is_alive:
                 raise TokenizerError("The tokenizer's process has ended: load the tokenizer again.")
             try:
-                return await _asked(self._process, order, ANSWER_S, _silent)
+                return await _asked(self._process, order, ANSWER_S, progress)
             except BaseException:
                 await _ended(self._process)
                 raise
@@ -170,21 +173,26 @@ async def _asked(process: Process, order: Order, seconds: float, progress: Progr
         message = packed(order)
     except (OverflowError, TypeError, ValueError, UnicodeEncodeError, RecursionError) as error:
         raise TokenizerError(f"The request cannot be given to the tokenizer: {error}.") from error
+    stage = Stage("the tokenizer", seconds)
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
             process.stdin.write(message)
             await process.stdin.drain()
             while True:
                 answer = await _received(process.stdout)
                 if not isinstance(answer, Stage):
                     return answer
-                progress(answer.what)
+                stage = answer
+                progress(stage.what)
+                if stage.seconds is not None:
+                    seconds = stage.seconds
+                    limit.reschedule(asyncio.get_running_loop().time() + seconds)
     except TimeoutError as error:
-        raise TokenizerError(f"The tokenizer gave no answer within {seconds:g} s; it was ended.") from error
+        raise TokenizerError(f"No end of it within {seconds:g} s, so it was stopped: {stage.what}.") from error
     except (asyncio.IncompleteReadError, ConnectionError) as error:
-        raise TokenizerError("The tokenizer's process ended before it answered; it may have run out of memory.") from (
-            error
-        )
+        raise TokenizerError(
+            f"The tokenizer's process ended before it answered, perhaps for want of memory: {stage.what}."
+        ) from error
 
 
 async def _received(stream: asyncio.StreamReader) -> Answer:

@@ -24,6 +24,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     form: Form
     text: str = ""
     ids: tuple[int, ...] = ()
+    problem: str = ""
+    """Why a list that was meant as ids is none, as a sentence."""
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -31,6 +33,12 @@ class Budget(msgspec.Struct, frozen=True):
 
     pointer: str
     tokens: int
+    """As it stands there; also a number that is no count, such as the -1 which some servers take for "no end"."""
+
+    @property
+    def least(self) -> int:
+        """So many at least are written: one, where the number is no count."""
+        return self.tokens if self.tokens >= 0 else 1
 
 
 def prompts_of(body: Any) -> list[Prompt]:
@@ -62,16 +70,32 @@ def _single(key: str, value: Any, pointer: str) -> Prompt | None:
         return Prompt(pointer=pointer, form="text", text=value)
     if is_ids(value) and key in ID_KEYS:
         return Prompt(pointer=pointer, form="ids", ids=tuple(value))
+    if key in ID_KEYS and isinstance(value, list) and any(_is_number(item) for item in value):
+        place = next(place for place, item in enumerate(value) if not _is_id(item))
+        problem = f"position {place:,} holds {_named(value[place])}, which is no id: ids are whole numbers."
+        return Prompt(pointer=pointer, form="ids", problem=problem)
     return None
 
 
 def is_ids(value: Any) -> bool:
     """Whether a value is a list of integers, and not empty."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
-    )
+    return isinstance(value, list) and bool(value) and all(map(_is_id, value))
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "a text" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
 
 
 def budget_of(body: Any) -> Budget | None:

@@ -67,7 +67,7 @@ class TokenReport(msgspec.Struct, frozen=True, kw_only=True):
         longest = self.longest
         if longest is None or longest.count is None or self.limit is None:
             return None
-        return longest.count + (self.budget.tokens if self.budget else 1) - self.limit
+        return longest.count + (self.budget.least if self.budget else 1) - self.limit
 
     def counted(self, prompt: PromptTokens) -> str:
         """The count of a prompt's tokens and its share of the context, with what is to be written."""
@@ -77,8 +77,14 @@ class TokenReport(msgspec.Struct, frozen=True, kw_only=True):
             return told
         source = f" ({self.limit_from})" if self.limit_from else ""
         told += f", {count / self.limit:.1%} of the context of {self.limit:,}{source}"
+        left = self.limit - count
+        if self.budget is not None and self.budget.tokens < 0:
+            told += f"; {self.budget.pointer} is {self.budget.tokens:,}, which is no number of tokens"
+            return told + (
+                f": {left:,} are left to be written" if left > 0 else f": {1 - left:,} too many to write one"
+            )
         if self.budget is not None:
             total = count + self.budget.tokens
             over = total - self.limit
             return f"{told}; with {self.budget.pointer} {total:,}: " + (f"{over:,} too many" if over > 0 else "fits")
-        return told if count < self.limit else f"{told}; {count - self.limit + 1:,} too many to write one token"
+        return told if left > 0 else f"{told}; {1 - left:,} too many to write one token"

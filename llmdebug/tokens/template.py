@@ -2,56 +2,77 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from importlib import import_module
 from types import FrameType
 from typing import Any
 
+import msgspec
+
+from llmdebug.tokens import bounds
 from llmdebug.tokens.chat import flattened
+from llmdebug.tokens.place import CONFIG_NAME, Place
 from llmdebug.tokens.values import Chat, TemplateFault, TokenizerError
 
 MAX_MESSAGE = 2_000
 MAX_SOURCE = 300
+SWITCHES = ("add_generation_prompt", "continue_final_message")
+"""What a request's own variables may set of what transformers takes beside them."""
+TEMPLATE_FILE = "chat_template.jinja"
+TEMPLATE_FOLDER = "additional_chat_templates"
+"""What transformers calls them in a tokenizer's folder."""
 TEMPLATE_FILES = ("<template>", "<unknown>")
 """What jinja2 calls a template that is no file."""
 
 
-def render(loaded: Any, chat: Chat, template: str | None = None) -> str | TemplateFault:
-    """The text that the template makes of a conversation; `template` stands in for the tokenizer's own.
-
-    Raises TokenizerError where there is no template.
-    """
-    source = template or _template_of(loaded, chat)
-    given = dict(chat.variables)
-    for taken in ("messages", "tools", "documents", "conversation", "chat_template", "tokenize", "return_dict"):
-        given.pop(taken, None)
+def render(loaded: Any, chat: Chat, source: str, *, seconds: float) -> str | TemplateFault:
+    """The text that a template makes of a conversation; one that does not end is stopped."""
+    taken = {"self", "messages", *inspect.signature(loaded.apply_chat_template).parameters} - set(SWITCHES)
+    given = {name: value for name, value in chat.variables.items() if name not in taken}
     given.setdefault("add_generation_prompt", chat.add_generation_prompt)
     given.setdefault("continue_final_message", chat.continue_final_message)
-    messages = chat.messages if reads_parts(source) else [flattened(message) for message in chat.messages]
     try:
-        text = loaded.apply_chat_template(
-            messages,
-            tools=chat.tools,
-            documents=chat.documents,
-            chat_template=source,
-            tokenize=False,
-            **given,
-        )
-    except MemoryError:
-        return TemplateFault(message="the template takes too much memory")
+        with bounds.memory(bounds.TO_RENDER), bounds.time(seconds):
+            messages = chat.messages if reads_parts(source) else [flattened(message) for message in chat.messages]
+            text = loaded.apply_chat_template(
+                messages,
+                tools=chat.tools,
+                documents=chat.documents,
+                chat_template=source,
+                tokenize=False,
+                **given,
+            )
     except Exception as error:
-        return fault_of(error, source, len(chat.messages))
+        return fault_of(error, source, len(chat.messages), seconds)
     return str(text)
 
 
-def _template_of(loaded: Any, chat: Chat) -> str:
-    """The template that transformers takes where several are named: one for tools is another."""
+def template_of(loaded: Any, chat: Chat) -> str:
+    """The template that transformers takes where several are named: one for tools is another.
+
+    Raises TokenizerError where there is none.
+    """
     if not getattr(loaded, "chat_template", None):
         raise TokenizerError("This tokenizer has no chat template, so messages cannot be put together with it.")
     try:
         return str(loaded.get_chat_template(None, chat.tools))
     except Exception as error:
         raise TokenizerError(f"The tokenizer's chat template cannot be read: {' '.join(str(error).split())}") from error
+
+
+def place_of(source: str, loaded: Any, place: Place) -> str:
+    """Where one of the tokenizer's templates stands, for people."""
+    known = loaded.chat_template
+    names = [str(name) for name, text in known.items() if text == source] if isinstance(known, dict) else ["default"]
+    name = names[0] if names else "default"
+    if place.path is None:
+        return f"that of {place.hub_id}" + (f' for "{name}"' if name != "default" else "")
+    file = place.path / (TEMPLATE_FILE if name == "default" else f"{TEMPLATE_FOLDER}/{name}.jinja")
+    if file.is_file():
+        return str(file)
+    key = "chat_template" if not isinstance(known, dict) else f'chat_template "{name}"'
+    return f"{key} in {place.path / CONFIG_NAME}"
 
 
 def reads_parts(source: str) -> bool:
@@ -77,17 +98,27 @@ def reads_parts(source: str) -> bool:
     )
 
 
-def fault_of(error: Exception, source: str, count: int) -> TemplateFault:
+def fault_of(error: Exception, source: str, count: int, seconds: float) -> TemplateFault:
     """The template's line and message where an error came up."""
-    text = " ".join(str(error).split())[:MAX_MESSAGE] or type(error).__name__
+    runaway = _runaway(error, seconds)
+    text = runaway or " ".join(str(error).split())[:MAX_MESSAGE] or type(error).__name__
+    fault = TemplateFault(message=text, stopped=bool(runaway))
     frames = list(_template_frames(error))
     unreadable = getattr(error, "lineno", None)
-    if isinstance(unreadable, int):
-        return TemplateFault(message=text, line=unreadable, source=_line_of(source, unreadable))
-    if not frames:
-        return TemplateFault(message=text)
-    line = frames[-1][1]
-    return TemplateFault(message=text, line=line, source=_line_of(source, line), index=_guilty(frames, count, source))
+    line = unreadable if isinstance(unreadable, int) else frames[-1][1] if frames else None
+    if line is None:
+        return fault
+    index = _guilty(frames, count, source) if frames and not isinstance(unreadable, int) else None
+    return msgspec.structs.replace(fault, line=line, source=_line_of(source, line), index=None if runaway else index)
+
+
+def _runaway(error: Exception, seconds: float) -> str:
+    """What a template does that would go on and on; empty where it is another error."""
+    if isinstance(error, bounds.OutOfTime):
+        return f"does not end: it was stopped after {seconds:g} s"
+    if isinstance(error, MemoryError):
+        return f"wants more than {bounds.TO_RENDER // 2**20:,} MiB of memory: it was stopped"
+    return "calls itself without end: it was stopped" if isinstance(error, RecursionError) else ""
 
 
 def _line_of(source: str, line: int) -> str:

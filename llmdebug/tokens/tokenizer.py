@@ -15,6 +15,7 @@ from llmdebug.tokens import pieces
 from llmdebug.tokens.place import CONFIG_NAME, FILE_NAME, Place, find_tokenizer
 from llmdebug.tokens.values import (
     BROKEN,
+    MAX_TEXT,
     MAX_TOKENS,
     OUTSIDE,
     SPECIAL,
@@ -152,9 +153,11 @@ class Tokenizer:
     def ids_of(self, text: str, *, special: bool) -> tuple[int, ...]:
         """Raises TokenizerError."""
         try:
-            text.encode("utf-8")
+            size = len(text.encode("utf-8"))
         except UnicodeEncodeError as error:
             raise TokenizerError(f"Character {error.start} of the text is half a surrogate pair: no UTF-8.") from error
+        if size > MAX_TEXT:
+            raise TokenizerError(f"The text has {size:,} bytes; at most {MAX_TEXT:,} are turned into ids.")
         ids = tuple(self.loaded.encode(text, add_special_tokens=special))
         if len(ids) > MAX_TOKENS:
             raise TokenizerError(f"The text has {len(ids):,} tokens; at most {MAX_TOKENS:,} are shown.")

@@ -16,6 +16,8 @@ OUTSIDE = "o"
 """An id that the tokenizer has no token for."""
 
 MAX_TOKENS = 2_000_000
+MAX_TEXT = 10_000_000
+"""Bytes of one text: about MAX_TOKENS tokens, or more than can be shown, which take seconds and gigabytes."""
 
 
 class TokenizerError(Exception):
@@ -93,12 +95,32 @@ class TemplateFault(msgspec.Struct, frozen=True, kw_only=True):
     """Why a chat template did not render."""
 
     message: str
+    """What the template says, or what it does where it was stopped."""
+    stopped: bool = False
+    """Whether it would have gone on, rather than refused or failed itself."""
+    template: str = ""
+    """Where the template stands: a file, with its name where it is one of several, or the request's own."""
     line: int | None = None
     """Of the template, from 1."""
     source: str = ""
     """That line."""
     index: int | None = None
     """Of the message it was about, in the conversation."""
+
+    @property
+    def told(self) -> str:
+        """As a sentence without its end."""
+        if self.stopped:
+            return f"the chat template {self.message}"
+        return f"the chat template {'refuses' if self.line is not None else 'is not rendered'}: {self.message}"
+
+    @property
+    def place(self) -> str:
+        """The line, where it is, and what it says, in one line; empty where nothing is known."""
+        template = self.template or "the template"
+        if self.line is not None:
+            return f"line {self.line} of {template}: {self.source}"
+        return self.template
 
 
 class Chat(msgspec.Struct, frozen=True, kw_only=True):

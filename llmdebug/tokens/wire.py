@@ -11,6 +11,8 @@ from llmdebug.tokens.values import Chat, Reading, TemplateFault, Vocabulary
 
 LENGTH = struct.Struct(">I")
 MAX_MESSAGE = 512_000_000
+ANSWER_S = 30.0
+"""Longest a text or a list of ids may take."""
 
 
 class Load(msgspec.Struct, frozen=True, tag=True):
@@ -38,12 +40,16 @@ class Render(msgspec.Struct, frozen=True, tag=True):
 
     chat: Chat
     template: str | None
+    seconds: float
+    """Longest the template may take."""
 
 
 class Stage(msgspec.Struct, frozen=True, tag=True):
-    """What is being done, as a word to show; more answers follow."""
+    """What is being done, as words to show; more answers follow."""
 
     what: str
+    seconds: float | None = None
+    """The next answer comes within, or never; None leaves that as it is."""
 
 
 class Loaded(msgspec.Struct, frozen=True, tag=True):

@@ -6,15 +6,19 @@ It ends with its stdin. What libraries print goes nowhere, so that stdout holds 
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import threading
 import time
+from collections.abc import Callable
 
-from llmdebug.tokens.template import render
+import msgspec
+
+from llmdebug.tokens import bounds
+from llmdebug.tokens.template import place_of, render, template_of
 from llmdebug.tokens.tokenizer import Tokenizer, load
 from llmdebug.tokens.values import TemplateFault, TokenizerError
 from llmdebug.tokens.wire import (
+    ANSWER_S,
     Answer,
     Decode,
     Encode,
@@ -30,9 +34,7 @@ from llmdebug.tokens.wire import (
     receive_order,
 )
 
-MAX_MEMORY = 8 * 2**30
-"""Bytes of address space: a template that builds endless text ends itself, not the machine."""
-
+Say = Callable[[Answer], None]
 
 PARENT_S = 1.0
 """How often it is looked whether llmdebug still lives."""
@@ -44,9 +46,6 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = MAX_MEMORY if hard == resource.RLIM_INFINITY else min(MAX_MEMORY, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
     def say(answer: Answer) -> None:
         answers.write(packed(answer))
@@ -56,12 +55,13 @@ def main() -> None:
     while (order := receive_order(sys.stdin.buffer)) is not None:
         try:
             if isinstance(order, Load):
-                tokenizer = load(order.name, hub=order.hub, progress=lambda what: say(Stage(what)))
+                with bounds.memory(bounds.TO_LOAD):
+                    tokenizer = load(order.name, hub=order.hub, progress=lambda what: say(Stage(what)))
                 say(Loaded(tokenizer.vocabulary))
             elif tokenizer is None:
                 say(Failed("No tokenizer is loaded."))
             else:
-                say(_carried_out(tokenizer, order))
+                say(_carried_out(tokenizer, order, say))
         except TokenizerError as error:
             say(Failed(str(error)))
         except MemoryError:
@@ -79,22 +79,29 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _carried_out(tokenizer: Tokenizer, order: Order) -> Answer:
+def _carried_out(tokenizer: Tokenizer, order: Order, say: Say) -> Answer:
     match order:
         case Encode(text, special):
-            return Read(tokenizer.encode(text, special=special))
+            say(Stage(f"turning {len(text):,} characters into ids"))
+            with bounds.memory(bounds.TO_READ):
+                return Read(tokenizer.encode(text, special=special))
         case Decode(ids):
             return Read(tokenizer.decode(ids))
         case Render():
-            return _rendered(tokenizer, order)
+            return _rendered(tokenizer, order, say)
     raise TokenizerError("The tokenizer knows no such order.")
 
 
-def _rendered(tokenizer: Tokenizer, order: Render) -> Answer:
-    text = render(tokenizer.loaded, order.chat, order.template)
+def _rendered(tokenizer: Tokenizer, order: Render, say: Say) -> Answer:
+    source = order.template or template_of(tokenizer.loaded, order.chat)
+    place = "chat_template of the request" if order.template else place_of(source, tokenizer.loaded, tokenizer.place)
+    say(Stage(f"rendering the chat template, {place}", 2 * order.seconds))
+    text = render(tokenizer.loaded, order.chat, source, seconds=order.seconds)
     if isinstance(text, TemplateFault):
-        return Faulty(text)
-    return Read(tokenizer.encode(text, special=False))
+        return Faulty(msgspec.structs.replace(text, template=place))
+    say(Stage(f"turning the {len(text):,} characters of the rendered chat into ids", ANSWER_S))
+    with bounds.memory(bounds.TO_READ):
+        return Read(tokenizer.encode(text, special=False))
 
 
 if __name__ == "__main__":

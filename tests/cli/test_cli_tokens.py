@@ -54,7 +54,7 @@ async def test_a_template_s_refusal_names_the_message_and_the_line() -> None:
     done = await run(*DEMO, "--request", f"{REQUESTS}#roles", "--base-url", "http://127.0.0.1:9")
     assert done.code == 1
     assert "/messages/1: the chat template refuses: Conversation roles must alternate" in done.out.decode()
-    assert "line 6 of the template: {{- raise_exception(" in done.out.decode()
+    assert f"line 6 of {model.FOLDER / 'chat_template.jinja'}: {{{{- raise_exception(" in done.out.decode()
 
 
 async def test_send_warns_of_ids_without_a_token_and_weighs_the_refusal(nanoserve: DemoServer) -> None:
@@ -125,6 +125,20 @@ def test_the_report_tells_all_there_is_to_tell() -> None:
         '1   2  "\\xc3"  (broken UTF-8)',
         "2  99    (out of the vocabulary)",
     ]
+
+
+def counted(budget: Budget, tokens: int) -> str:
+    cells = Cells(tuple(range(tokens)), (b"a",) * tokens, "t" * tokens)
+    prompt = PromptTokens(prompt=Prompt(pointer="/prompt", form="text"), reading=Reading(text="", cells=cells))
+    return TokenReport(prompts=(prompt,), budget=budget, limit=12).counted(prompt)
+
+
+def test_a_negative_number_of_tokens_to_write_fits_nowhere() -> None:
+    negative = Budget("/max_tokens", -8)
+    share = "of the context of 12; /max_tokens is -8, which is no number of tokens"
+    assert counted(negative, 3) == f"3 tokens, 25.0% {share}: 9 are left to be written"
+    assert counted(negative, 15) == f"15 tokens, 125.0% {share}: 4 too many to write one"
+    assert counted(Budget("/max_tokens", 9), 3).endswith("with /max_tokens 12: fits")
 
 
 def modules_of(code: str) -> set[str]:

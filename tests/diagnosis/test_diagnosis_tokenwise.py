@@ -113,6 +113,17 @@ def test_the_context_is_reckoned_and_filled_exactly() -> None:
     assert (second.title, second.requests[0].body["prompt"]) == ("keep the last 154 tokens of /prompt", "ab " * 154)
 
 
+def test_a_negative_number_of_tokens_makes_no_room() -> None:
+    """Neither in the arithmetic, nor for what a prompt is cut to."""
+    message = "This model's maximum context length is 256 tokens. Please reduce the length of the prompt or completion."
+    body = {"model": "alice", "prompt": "ab " * 300, "max_tokens": -100}
+    read = {"budget": Budget("/max_tokens", -100), "limit": 256, "limit_from": "x"}
+    found = told(refusal(body, message), text_read("/prompt", 300), **read)
+    assert "context: 300 tokens in /prompt + 1 to write, against a context of 256 (x): 45 too many" in found.notes
+    kept = [remedy.requests[0].body["prompt"] for remedy in found.remedies if remedy.title.startswith("keep the last")]
+    assert kept and len(kept[0]) < 256 * 3
+
+
 def test_ids_are_cut_to_what_fits() -> None:
     message = "This model's maximum context length is 8 tokens. Please reduce the length of the prompt or completion."
     body = {"model": "alice", "prompt": list(range(20)), "max_tokens": 3}

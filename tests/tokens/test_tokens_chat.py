@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,12 +14,14 @@ from hypothesis import strategies as st
 from vocabularies import CHATML
 
 from llmdebug.tokens.chat import ChatError, chat_of, flattened, media_of
-from llmdebug.tokens.template import reads_parts, render
+from llmdebug.tokens.place import Place
+from llmdebug.tokens.template import place_of, reads_parts, render, template_of
 from llmdebug.tokens.tokenizer import Tokenizer
 from llmdebug.tokens.values import Chat, TemplateFault, TokenizerError
 
 USER = {"role": "user", "content": "Hello"}
 SYSTEM = {"role": "system", "content": "Be brief."}
+SECONDS = 20.0
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -31,7 +35,7 @@ def loaded(tokenizers: Mapping[str, Tokenizer]) -> Any:
 
 
 def fault(loaded: Any, template: str, *messages: dict[str, Any], **given: Any) -> TemplateFault:
-    found = render(loaded, Chat(messages=list(messages), **given), template)
+    found = render(loaded, Chat(messages=list(messages), **given), template, seconds=SECONDS)
     assert isinstance(found, TemplateFault)
     return found
 
@@ -95,14 +99,15 @@ def test_the_text_is_that_of_transformers(loaded: Any) -> None:
     messages = [SYSTEM, USER, {"role": "assistant", "content": "Once"}]
     for options in ({"add_generation_prompt": True}, {"add_generation_prompt": False, "continue_final_message": True}):
         expected = loaded.apply_chat_template(messages, tokenize=False, **options)
-        assert render(loaded, Chat(messages=messages, **options)) == expected  # type: ignore[arg-type]
+        chat = Chat(messages=messages, **options)  # type: ignore[arg-type]
+        assert render(loaded, chat, template_of(loaded, chat), seconds=SECONDS) == expected
 
 
 def test_variables_and_tools_reach_the_template(loaded: Any) -> None:
     template = "{{ messages[0].content }} {{ enable_thinking }} {{ tools | tojson }}"
     tools = [{"type": "function", "function": {"name": "f<"}}]
     chat = Chat(messages=[USER], tools=tools, variables={"enable_thinking": False, "messages": "not these"})
-    assert render(loaded, chat, template) == "Hello False " + json.dumps(tools)
+    assert render(loaded, chat, template, seconds=SECONDS) == "Hello False " + json.dumps(tools)
 
 
 def test_the_guilty_message_and_the_line_are_found(loaded: Any) -> None:
@@ -132,10 +137,52 @@ def test_the_sandbox_holds(loaded: Any) -> None:
     assert "unsafe" in fault(loaded, "{{ messages.__class__.__mro__ }}", USER).message
 
 
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        (
+            "{% set ns = namespace(s='ab') %}{% for n in range(60) %}\n{% set ns.s = ns.s + ns.s %}{% endfor %}",
+            "the chat template wants more than 512 MiB of memory: it was stopped",
+        ),
+        (
+            "{{ 1 }}\n{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            "the chat template does not end: it was stopped after 0.2 s",
+        ),
+        (
+            "{% macro again(n) %}\n{{ again(n) }}{% endmacro %}{{ again(1) }}",
+            "the chat template calls itself without end: it was stopped",
+        ),
+    ],
+)
+def test_a_template_without_end_is_stopped_at_its_line(loaded: Any, template: str, told: str) -> None:
+    found = render(loaded, Chat(messages=[USER, USER]), template, seconds=0.2 if "0.2" in told else SECONDS)
+    assert isinstance(found, TemplateFault)
+    assert (found.told, found.line, found.index) == (told, 2, None)
+
+
+def test_a_template_reads_no_files(loaded: Any) -> None:
+    for template in ("{% include '/etc/passwd' %}", "{% import '/etc/passwd' as x %}", "{% extends '/etc/passwd' %}"):
+        assert "no loader" in fault(loaded, template, USER).message
+
+
+def test_where_a_template_stands_is_told(tmp_path: Path) -> None:
+    """A file of its own, one of several, or an entry of the configuration."""
+    one, several = SimpleNamespace(chat_template="one"), SimpleNamespace(chat_template={"default": "one", "rag": "two"})
+    place, config = Place(tmp_path), tmp_path / "tokenizer_config.json"
+    assert place_of("one", one, place) == f"chat_template in {config}"
+    assert place_of("two", several, place) == f'chat_template "rag" in {config}'
+    (tmp_path / "chat_template.jinja").touch()
+    (tmp_path / "additional_chat_templates").mkdir()
+    (tmp_path / "additional_chat_templates" / "rag.jinja").touch()
+    assert place_of("one", one, place) == str(tmp_path / "chat_template.jinja")
+    assert place_of("two", several, place) == str(tmp_path / "additional_chat_templates" / "rag.jinja")
+    assert place_of("one", one, Place(hub_id="a/b")) == "that of a/b"
+
+
 def test_no_template_is_a_sentence(loaded: Any) -> None:
     template, loaded.chat_template = loaded.chat_template, None
     try:
         with pytest.raises(TokenizerError, match="no chat template"):
-            render(loaded, Chat(messages=[USER]))
+            template_of(loaded, Chat(messages=[USER]))
     finally:
         loaded.chat_template = template

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,14 +55,57 @@ async def test_what_cannot_be_loaded_is_a_sentence_and_leaves_no_process(tmp_pat
         await LocalTokenizer.load(str(tmp_path))
 
 
-async def test_an_endless_template_is_ended(folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "ANSWER_S", 0.5)
+async def test_an_endless_template_is_stopped_and_the_tokenizer_goes_on(
+    folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "RENDER_S", 0.3)
+    stages: list[str] = []
     async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
-        with pytest.raises(TokenizerError, match="gave no answer within"):
-            await local.render(Chat(messages=[USER]), ENDLESS)
+        stopped = await local.render(Chat(messages=[USER]), ENDLESS, progress=stages.append)
+        assert isinstance(stopped, TemplateFault) and stopped.line == 1
+        assert stopped.told == "the chat template does not end: it was stopped after 0.3 s"
+        assert (stopped.place, stages) == (
+            f"line 1 of chat_template of the request: {ENDLESS}",
+            ["rendering the chat template, chat_template of the request"],
+        )
+        assert (await local.encode("a")).cells.ids
+
+
+async def test_what_cannot_be_stopped_is_ended_and_named(
+    folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that does not even listen to its clock."""
+    monkeypatch.setattr(process, "RENDER_S", 0.3)
+    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
+        freeze = lambda stage: local._process.send_signal(signal.SIGSTOP)  # noqa: E731
+        with pytest.raises(TokenizerError, match=r"within 0\.6 s, so it was stopped: rendering the chat template, c"):
+            await local.render(Chat(messages=[USER]), ENDLESS, progress=freeze)
         assert not local.is_alive
         with pytest.raises(TokenizerError, match="load the tokenizer again"):
             await local.encode("a")
+
+
+def peak_of(pid: int) -> int:
+    """The most memory that a process had, in KiB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+async def test_a_template_that_doubles_a_text_is_stopped_early(folders: Mapping[str, Path]) -> None:
+    doubling = "{% set ns = namespace(s='a') %}{% for n in range(90) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}"
+    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
+        stopped = await local.render(Chat(messages=[USER]), doubling)
+        assert isinstance(stopped, TemplateFault)
+        assert stopped.told == "the chat template wants more than 512 MiB of memory: it was stopped"
+        assert peak_of(local._process.pid) < 1_000_000
+
+
+async def test_a_text_that_is_too_long_is_not_turned_into_ids(folders: Mapping[str, Path]) -> None:
+    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
+        with pytest.raises(TokenizerError, match="has 20,000,000 bytes; at most 10,000,000"):
+            await local.encode("ö" * 10_000_000)
+        with pytest.raises(TokenizerError, match="has 50,000,000 bytes; at most 10,000,000"):
+            await local.render(Chat(messages=[USER]), "{{ 'a' * 50000000 }}")
 
 
 async def test_cancelling_ends_the_process(folders: Mapping[str, Path]) -> None:

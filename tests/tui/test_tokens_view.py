@@ -84,7 +84,7 @@ def test_a_report_tells_counts_faults_and_differences() -> None:
     assert told[3] == "The server's own tokens differ."
     assert told[-2:] == [
         "/messages/1: the chat template refuses: roles␛ must alternate",
-        "line 6 of the template  {{ raise }}",
+        "line 6 of the template: {{ raise }}",
     ]
 
 

@@ -54,11 +54,11 @@ def _fitting(case: Case, report: TokenReport) -> list[Proposal]:
         return []
     found: list[Proposal] = []
     left = limit - longest.count
-    if budget is not None and left > 0:
+    if budget is not None and left > 0 and budget.tokens > left:
         why = f"{longest.prompt.pointer} has {longest.count:,} tokens, the context {limit:,}: {left:,} are left."
         body = case.changed(budget.pointer, left)
         found.append(Proposal(f"set {budget.pointer} to {left}", why, (body,), 0.97, 0.95))
-    keep = limit - (min(budget.tokens, limit // 2) if budget else ROOM)
+    keep = limit - (min(budget.tokens, limit // 2) if budget and budget.tokens >= 0 else ROOM)
     if longest.prompt.form != "chat" and 0 < keep < longest.count:
         found += _cut(case, longest, keep)
     return found

@@ -148,9 +148,9 @@ def _told(prompt: PromptTokens, report: TokenReport) -> Iterator[Row]:
     """What stands above the tokens of a prompt."""
     place = clean(prompt.prompt.pointer)
     if prompt.fault is not None:
-        yield (Span(f"{place}: the chat template refuses: {clean(prompt.fault.message)}", "error"),)
-        if prompt.fault.line is not None:
-            yield (Span(f"line {prompt.fault.line} of the template  ", "dim"), Span(clean(prompt.fault.source)))
+        yield (Span(f"{place}: {clean(prompt.fault.told)}", "error"),)
+        if prompt.fault.place:
+            yield (Span(clean(prompt.fault.place), "dim"),)
     elif prompt.reading is None:
         yield (Span(f"{place}: no tokens: {clean(prompt.problem)}", "error"),)
     else:
