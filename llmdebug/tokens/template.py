@@ -56,9 +56,12 @@ def template_of(loaded: Any, chat: Chat) -> str:
     if not getattr(loaded, "chat_template", None):
         raise TokenizerError("This tokenizer has no chat template, so messages cannot be put together with it.")
     try:
-        return str(loaded.get_chat_template(None, chat.tools))
+        found = loaded.get_chat_template(None, chat.tools)
     except Exception as error:
         raise TokenizerError(f"The tokenizer's chat template cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(found, str):
+        raise TokenizerError("The tokenizer's chat template is no text, so nothing can be put together with it.")
+    return found
 
 
 def place_of(source: str, loaded: Any, place: Place) -> str:

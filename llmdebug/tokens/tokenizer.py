@@ -12,6 +12,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from llmdebug.tokens import pieces
+from llmdebug.tokens.defects import defect_of
 from llmdebug.tokens.place import CONFIG_NAME, FILE_NAME, Place, find_tokenizer
 from llmdebug.tokens.values import (
     BROKEN,
@@ -35,6 +36,7 @@ HUB_S = 10.0
 """Longest the hub may take to answer at all."""
 MAX_CONFIG = 5_000_000
 MAX_REASON = 400
+WHAT_TO_DO = "Fetch or save the tokenizer's files again, or give another tokenizer."
 LIMIT_KEYS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
 
 
@@ -58,7 +60,7 @@ def load(name: str, *, hub: bool, progress: Callable[[str], None]) -> Tokenizer:
     except (TokenizerError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a broken file makes Rust code panic, which is no Exception
-        raise TokenizerError(f"{name}: {_reason(error, place)}") from error
+        raise TokenizerError(_reason(error, place)) from error
 
 
 def _of_hub(transformers: Any, hub_id: str, hub: bool, progress: Callable[[str], None]) -> Any:
@@ -91,21 +93,43 @@ def _from_pretrained(transformers: Any, name: str, *, local: bool) -> Any:
 
 
 def _reason(error: BaseException, place: Place) -> str:
-    text = " ".join(str(error).split())
+    """Why a tokenizer cannot be loaded, and what to do, as sentences."""
+    name = str(place.path) if place.path else place.hub_id
+    text = " ".join(str(error).split())[:MAX_REASON]
     if "trust_remote_code" in text or "custom code" in text:
         return (
-            "this tokenizer is a program that comes with the model (auto_map in its configuration). llmdebug runs no "
-            "code of a model: give another tokenizer, or let the server count with its own /tokenize."
+            f"{name}: this tokenizer is a program that comes with the model (auto_map in its configuration). llmdebug "
+            "runs no code of a model: give another tokenizer, or let the server count with its own /tokenize."
         )
+    files = _files(place)
+    defect = defect_of(files) if files is not None else ""
+    if defect:
+        return f"{defect} {WHAT_TO_DO}"
     for package in ("sentencepiece", "tiktoken", "protobuf"):
         if package in text.lower():
             return (
-                f"reading this tokenizer needs the package {package}: install it beside llmdebug, or save the "
+                f"{name}: reading this tokenizer needs the package {package}: install it beside llmdebug, or save the "
                 f"tokenizer as {FILE_NAME}."
             )
-    if isinstance(error, OSError) and place.hub_id:
-        return f"it is not in the local cache, and the hub did not give it: {text[:MAX_REASON]}"
-    return f"the tokenizer cannot be loaded: {text[:MAX_REASON] or 'no reason is given'} ({type(error).__name__})"
+    if files is None and isinstance(error, OSError):
+        return f"{name}: it is not in the local cache, and the hub did not give it: {text}"
+    version = import_module("transformers").__version__
+    told = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    can = f"each of its files can be read, but transformers {version} makes no tokenizer of them"
+    return f"{name}: {can} ({told}). {WHAT_TO_DO}"
+
+
+def _files(place: Place) -> Path | None:
+    """The folder or the file; of one from the hub its folder in the local cache, where it is there."""
+    if place.path is not None:
+        return place.path
+    for name in (FILE_NAME, CONFIG_NAME):
+        found = import_module("transformers.utils").cached_file(
+            place.hub_id, name, local_files_only=True, _raise_exceptions_for_missing_entries=False
+        )
+        if found:
+            return Path(found).parent
+    return None
 
 
 class Tokenizer:

@@ -150,23 +150,6 @@ def test_a_tokenizer_that_is_a_program_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("tokenizer.json", b"\0\xff"),
-        ("tokenizer.json", b"{}"),
-        ("tokenizer.json", b'{"model": ' + b"[" * 5000),
-        ("tokenizer.json", b'{"version":"1.0","added_tokens":[],"model":{"type":"BPE","vocab":{"a":-1},"merges":[]}}'),
-        ("tokenizer_config.json", b"[]"),
-        ("tokenizer_config.json", b"{"),
-    ],
-)
-def test_broken_files_are_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
-    folder = saved(byte_level(), tmp_path / "model")
-    (folder / name).write_bytes(content)
-    assert refusal(folder).startswith(f"{folder}: the tokenizer cannot be loaded: ")
-
-
 def test_what_is_no_tokenizer_is_a_sentence(tmp_path: Path) -> None:
     assert "there is no tokenizer in this folder" in refusal(tmp_path)
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
