@@ -21,8 +21,10 @@ from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.http.credentials import default_base_url
 from llmdebug.http.exchange import Request
 from llmdebug.tokens.report import TokenReport
+from llmdebug.tokens.values import NobodyCountsError
 
 MAX_INPUT = 64_000_000
+GIVE_ONE = "Give a tokenizer with --tokenizer: a folder, a tokenizer.json or a Hugging Face id."
 _SEPARATOR = re.compile(r"[\s,;]+")
 
 
@@ -45,7 +47,11 @@ def show_tokens(wanted: Wanted, connection: Connection, *, as_json: bool) -> int
     base_url = connection.base_url or (request.url if request else "") or default_base_url(os.environ) or ""
     if not wanted.tokenizer and not base_url:
         raise CommandError("There is neither a tokenizer nor a server: give --tokenizer or --base-url.")
-    report = asyncio.run(_read(wanted, connection, body, base_url))
+    try:
+        report = asyncio.run(_read(wanted, connection, body, base_url))
+    except NobodyCountsError as error:
+        code = ExitCode.NO_ANSWER if error.silent else ExitCode.USAGE
+        raise CommandError(f"{error} {GIVE_ONE}", code) from error
     if not report.prompts:
         raise CommandError("The request holds neither a prompt, nor ids, nor messages.")
     if wanted.rendered:

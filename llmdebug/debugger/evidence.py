@@ -17,7 +17,7 @@ from llmdebug.http.exchange import Request
 from llmdebug.index.build import Index
 from llmdebug.tokens.prompts import Prompt, prompts_of
 from llmdebug.tokens.report import PromptTokens, TokenReport
-from llmdebug.tokens.values import TokenizerError
+from llmdebug.tokens.values import NobodyCountsError, TokenizerError
 
 Progress = Callable[[str], None]
 
@@ -45,6 +45,8 @@ async def with_tokens(session: Session, tokens: Tokenizing, finding: Finding, *,
     body, _ = parse_body(finding.exchange.request.body)
     try:
         report = await tokens.read(body, progress=progress)
+    except NobodyCountsError:
+        return finding
     except TokenizerError as error:
         notes = (*finding.diagnosis.notes, f"tokens: {error}")
         return await session.amend(finding, msgspec.structs.replace(finding.diagnosis, notes=notes))

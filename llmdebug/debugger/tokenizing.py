@@ -17,6 +17,7 @@ from llmdebug.tokens.report import PromptTokens, TokenReport
 from llmdebug.tokens.server import ServerTokenizer
 from llmdebug.tokens.values import (
     Cells,
+    NobodyCountsError,
     Reading,
     TemplateFault,
     TokenizerError,
@@ -31,6 +32,8 @@ Progress = Callable[[str], None]
 
 LIMIT = "tokens of a request and its answer"
 """What families call the limit of the context."""
+
+NO_SERVER = Server(problem="There is no server to ask.")
 
 
 class Tokenizing:
@@ -66,7 +69,7 @@ class Tokenizing:
 
     async def served(self) -> Server:
         """What the server says of itself; asked once a session, with GET only."""
-        return await self._session.probe() if self._session is not None else Server()
+        return await self._session.probe() if self._session is not None else NO_SERVER
 
     async def local(self, progress: Progress) -> LocalTokenizer | None:
         """The tokenizer that was given, else that of the folder the server says it serves.
@@ -93,7 +96,8 @@ class Tokenizing:
             else:
                 self.why_not_local = ""
                 return found
-        self.why_not_local = self.why_not_local or "The server does not say where its tokenizer is."
+        untold = (await self.served()).problem or "The server does not say where its tokenizer is."
+        self.why_not_local = self.why_not_local or untold
         return None
 
     async def read(self, body: Any, *, progress: Progress, compare: bool = False) -> TokenReport:
@@ -104,6 +108,8 @@ class Tokenizing:
         prompts = prompts_of(body)
         local = await self.local(progress)
         served = await self.served()
+        if local is None and self._server(served) is None:
+            raise NobodyCountsError(self.why_not_local, silent=served.silent)
         found = []
         for prompt in prompts:
             progress(f"tokens of {prompt.pointer}")
@@ -149,7 +155,7 @@ class Tokenizing:
             )
         server = self._server(served)
         if server is None:
-            raise TokenizerError(f"There is neither a tokenizer nor a server that counts. {self.why_not_local}")
+            raise NobodyCountsError(self.why_not_local, silent=served.silent)
         if prompt.form == "ids":
             text, ids = await server.decode(prompt.ids), prompt.ids
         else:

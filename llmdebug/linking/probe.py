@@ -37,7 +37,7 @@ async def probe(families: Iterable[Family], ask: Ask) -> Server:
     asking = _Asking(ask)
     await asking.all(paths[:AT_ONCE])
     if not asking.answers:
-        return Server(problem=asking.problem or "The server gave no answer that tells what it is.")
+        return Server(problem=asking.problem or "The server gave no answer that tells what it is.", silent=True)
     await asking.all(paths[AT_ONCE:])
     await asking.all([DESCRIPTION])
     await asking.again(DESCRIPTION)

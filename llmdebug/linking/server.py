@@ -23,6 +23,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that it was started with; secret ones without their value."""
     problem: str = ""
     """Why nothing is known, a sentence; empty where something is."""
+    silent: bool = False
+    """Whether it was asked and no answer came at all."""
     tokenizers: tuple[str, ...] = ()
     """Folders of the server's machine or Hugging Face ids that its tokenizer is of, the surest first."""
     tokenize: Tokenize | None = None

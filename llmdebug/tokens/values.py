@@ -24,6 +24,15 @@ class TokenizerError(Exception):
     """A tokenizer cannot be had or used; the text is a sentence for the user."""
 
 
+class NobodyCountsError(TokenizerError):
+    """There is neither a local tokenizer nor a server that counts."""
+
+    def __init__(self, why: str, *, silent: bool) -> None:
+        """`silent`: the server was asked and gave no answer at all."""
+        super().__init__(f"There is nothing to count tokens with. {why}")
+        self.silent = silent
+
+
 class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded tokenizer, in a few words."""
 

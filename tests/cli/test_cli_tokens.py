@@ -76,6 +76,17 @@ async def test_recorded_exchanges_are_weighed_with_a_tokenizer(nanoserve: DemoSe
     assert "there is no such folder or file" in broken.lines[0]["notes"][-1]
 
 
+async def test_a_server_that_is_not_there_is_told() -> None:
+    """Not that it would not say where its tokenizer is; nobody was asked where nobody may be."""
+    done = await run("tokens", "--text", "a", "--base-url", "http://127.0.0.1:9")
+    assert done.code == 3 and not done.out
+    assert done.says("nothing to count tokens with. 127.0.0.1:9 refused the connection", "--tokenizer")
+    unasked = await run("tokens", "--text", "a", "--base-url", "http://127.0.0.1:9", "--no-probe")
+    assert unasked.code == 2 and unasked.says("The server was not asked what it is", "--tokenizer")
+    given = await run(*DEMO, "--text", "a", "--base-url", "http://127.0.0.1:9")
+    assert given.code == 0
+
+
 async def test_a_text_that_is_no_utf_8_is_a_sentence() -> None:
     done = await run(*DEMO, "--text", "-", stdin=b"a\xff")
     assert done.code == 2 and done.says("stdin is no UTF-8: byte 1")

@@ -19,7 +19,7 @@ from llmdebug.demo import model
 from llmdebug.demo.server import DemoServer
 from llmdebug.http.exchange import Request
 from llmdebug.linking.server import Server
-from llmdebug.tokens.values import TokenizerError
+from llmdebug.tokens.values import NobodyCountsError, TokenizerError
 
 WORDS = ["Alice", "the Queen", " off with", "\n", "wörld", "你好", "🎉", "<|im_start|>", "  ", "a" * 30, "?"]
 USER = {"role": "user", "content": "Hello"}
@@ -149,8 +149,8 @@ async def test_what_will_be_refused_is_foreseen(desk: Desk) -> None:
 
 async def test_without_tokenizer_and_server_there_is_a_sentence() -> None:
     async with Tokenizing() as tokens:
-        read = (await tokens.read({"prompt": "a"}, progress=silent)).prompts[0]
-        assert "neither a tokenizer nor a server that counts" in read.problem
+        with pytest.raises(NobodyCountsError, match=r"nothing to count tokens with\. There is no server to ask"):
+            await tokens.read({"prompt": "a"}, progress=silent)
 
 
 async def test_a_tokenizer_that_was_given_must_be_one(tmp_path: Path) -> None:
