@@ -53,7 +53,7 @@ def convert(wanted: Conversion) -> int:
     if condition is not None:
         kept = set(matching(condition, exchanges))
         numbers = [number for number in numbers if number in kept]
-    chosen = list(numbers)
+    chosen = [number for number in numbers if not exchanges.problem(number)]
     _write(wanted, output, exchanges, chosen)
     _tell(wanted, output, exchanges, chosen)
     return ExitCode.OK

@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from llmdebug.cli.guard import CommandError
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.http_file import HttpFile, parse_http_text, read_http_file, split_selector
 from llmdebug.http.baseurl import redirected
 from llmdebug.http.exchange import Request
+
+if TYPE_CHECKING:
+    from llmdebug.formats.exchanges import Exchanges
 
 BASE_URL_VARIABLES = ("base_url", "baseUrl", "BASE_URL")
 """What files call the server's address; --base-url sets them."""
@@ -25,7 +30,7 @@ def read_request(
     default_base_url: str | None = None,
     variables: Mapping[str, str],
 ) -> tuple[Request, tuple[str, ...]]:
-    """The request, and the warnings of its file. Raises FormatError.
+    """The request, and the warnings of its file. Raises FormatError, and CommandError for one that cannot be sent.
 
     `base_url` is where the request goes, whatever its file says; `default_base_url` serves only where the
     file names no server.
@@ -45,10 +50,14 @@ def read_requests(
 ) -> tuple[tuple[Request, ...], tuple[str, ...]]:
     """As read_request(), but where none is named all requests of the file, of which there is at least one."""
     path, name = split_selector(reference)
-    found = _of_other_formats(path, base_url or default_base_url, variables)
+    others = _of_other_formats(path, base_url or default_base_url, variables)
     warnings: tuple[str, ...] = ()
-    if found is not None:
-        chosen = found if name is None else [_named(path, found, name)]
+    if others is not None:
+        found = [others.exchange(number).request for number in range(len(others))]
+        numbers = range(len(found)) if name is None else [_numbered(path, found, name)]
+        for problem in filter(None, map(others.problem, numbers)):
+            raise CommandError(problem)
+        chosen, warnings = [found[number] for number in numbers], () if name else others.warnings
     else:
         file = _with_base(_opened(path), base_url, default_base_url, variables)
         chosen, warnings = (list(file.requests()) if name is None else [file.request(name)]), file.warnings
@@ -57,21 +66,20 @@ def read_requests(
     return tuple(_sent_to(request, base_url) for request in chosen), warnings
 
 
-def _of_other_formats(path: str, base_url: str | None, variables: Mapping[str, str]) -> list[Request] | None:
+def _of_other_formats(path: str, base_url: str | None, variables: Mapping[str, str]) -> Exchanges | None:
     """The requests of a file that is no .http file; None for one that is, or for standard input."""
     from llmdebug.formats.loading import format_of, open_exchanges
 
     if path == "-" or not Path(path).is_file() or format_of(path) == "http":
         return None
-    found = open_exchanges(path, base_url=base_url, variables=variables)
-    return [found.exchange(number).request for number in range(len(found))]
+    return open_exchanges(path, base_url=base_url, variables=variables)
 
 
-def _named(path: str, requests: Sequence[Request], name: str) -> Request:
-    """By its name, else by its number from 1."""
-    for number, request in enumerate(requests, start=1):
-        if name in (request.name, str(number)):
-            return request
+def _numbered(path: str, requests: Sequence[Request], name: str) -> int:
+    """A request's place, by its name, else by its number from 1."""
+    for number, request in enumerate(requests):
+        if name in (request.name, str(number + 1)):
+            return number
     raise FormatError(path, f"No request in it is named {name!r}; there are: {_names(requests)}.")
 
 

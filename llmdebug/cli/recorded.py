@@ -45,8 +45,7 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
     if har is None:
         yield _alone(data, bare)
         return
-    for entry in each_entry(har, path):
-        yield entry if isinstance(entry, FormatError) else entry.exchange
+    yield from each_entry(har, path)
 
 
 def _stdin() -> bytes:

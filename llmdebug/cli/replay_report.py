@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -23,6 +23,9 @@ _MOST_STEPS = 5
 class ReplayReport(Protocol):
     def attempt(self, attempt: Attempt, recorded: Row) -> None: ...
 
+    def passed(self, step: int, told: str, recorded: Row) -> None:
+        """A step that cannot be sent."""
+
     def end(self, stepper: Stepper, stop: Stop) -> None: ...
 
 
@@ -35,7 +38,8 @@ class StepJson(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     url: str
     name: str
-    outcome: Outcome
+    outcome: Outcome | Literal["skipped"]
+    """`skipped`: it cannot be sent as the file has it, for the reason that `message` tells."""
     status: int | None
     recorded_status: int | None
     changed: bool
@@ -69,6 +73,7 @@ class ReplayJson(msgspec.Struct, frozen=True, kw_only=True):
     answered: int
     refused: int
     no_answer: int
+    skipped: int
     changed: int
     groups: tuple[GroupJson, ...]
 
@@ -98,6 +103,27 @@ class JsonReport:
             )
         )
 
+    def passed(self, step: int, told: str, recorded: Row) -> None:
+        print_json(
+            StepJson(
+                step=step + 1,
+                id="",
+                method=recorded.method,
+                url=recorded.url,
+                name=recorded.name,
+                outcome="skipped",
+                status=None,
+                recorded_status=recorded.status,
+                changed=False,
+                latency=None,
+                ttft=None,
+                failure=recorded.failure,
+                kind="",
+                sites=(),
+                message=told,
+            )
+        )
+
     def end(self, stepper: Stepper, stop: Stop) -> None:
         attempts = list(stepper.attempts)
         outcomes = [attempt.outcome for attempt in attempts]
@@ -111,6 +137,7 @@ class JsonReport:
                 answered=outcomes.count("answered"),
                 refused=outcomes.count("refused"),
                 no_answer=outcomes.count("no_answer"),
+                skipped=len(stepper.skipped),
                 changed=sum(attempt.changed for attempt in attempts),
                 groups=tuple(_group_json(group) for group in groups_of(attempts)),
             )
@@ -138,13 +165,18 @@ class TextReport:
             print(" " * (self._digits + 2) + visible(attempt.told))
         sys.stdout.flush()
 
+    def passed(self, step: int, told: str, recorded: Row) -> None:
+        number = f"{step + 1:,}".rjust(self._digits)
+        print(f"{number}  {self._ink('skipped', 'yellow')}  {visible(told)}", flush=True)
+
     def end(self, stepper: Stepper, stop: Stop) -> None:
         attempts = list(stepper.attempts)
         count = {name: sum(attempt.outcome == name for attempt in attempts) for name in _COLOURS}
         changed = sum(attempt.changed for attempt in attempts)
+        skipped = f", {len(stepper.skipped):,} skipped" if stepper.skipped else ""
         print(
             f"\n{len(attempts):,} of {len(stepper.exchanges):,} sent: {count['answered']:,} answered, "
-            f"{count['refused']:,} refused, {count['no_answer']:,} without an answer; {changed:,} changed"
+            f"{count['refused']:,} refused, {count['no_answer']:,} without an answer{skipped}; {changed:,} changed"
         )
         for group in groups_of(attempts):
             steps = ", ".join(f"{step + 1:,}" for step in group.steps[:_MOST_STEPS])

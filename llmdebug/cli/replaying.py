@@ -21,7 +21,7 @@ from llmdebug.debugger.condition import Condition, parse_condition
 from llmdebug.debugger.facts import facts_of
 from llmdebug.debugger.resume import file_key, last_run, take_up
 from llmdebug.debugger.stepper import ASK_ABOVE, Pace, Stepper, Stop
-from llmdebug.formats.exchanges import Exchanges
+from llmdebug.formats.exchanges import Exchanges, first_request
 from llmdebug.formats.har import MAX_HAR_BYTES
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.formats.loading import Format, is_recording, open_exchanges
@@ -113,7 +113,10 @@ async def _replay(
     until: list[Condition],
     fail_on: Condition | None,
 ) -> int:
-    async with connection.session(exchanges.exchange(0).request, record_in=wanted.record) as session:
+    first = first_request(exchanges)
+    if first is None:
+        raise CommandError(exchanges.problem(0))
+    async with connection.session(first, record_in=wanted.record) as session:
         if wanted.record is not None and not session.records:
             raise CommandError(session.warnings[-1])
         with progress_line() as progress:
@@ -167,6 +170,7 @@ class _Run:
         self._stepper = stepper
         self._fail_on = fail_on
         self._failed = False
+        self._passed = False
         self.report = report
 
     async def until_it_stops(self, wanted: Replay) -> Stop:
@@ -182,7 +186,7 @@ class _Run:
                 if wanted.as_json or not sys.stdout.isatty():
                     progress("replay", attempt.step + 1, size)
 
-            return await stepper.go_on(to=wanted.to, agreed=True, on_attempt=tell_attempt)
+            return await stepper.go_on(to=wanted.to, agreed=True, on_attempt=tell_attempt, on_passed=self._pass)
 
     def _attempt(self, attempt: Attempt) -> None:
         stepper = self._stepper
@@ -193,6 +197,10 @@ class _Run:
             self._failed = facts is not None and self._fail_on(facts)
         self.report.attempt(attempt, stepper.exchanges.row(attempt.step))
 
+    def _pass(self, step: int, told: str) -> None:
+        self._passed = True
+        self.report.passed(step, told, self._stepper.exchanges.row(step))
+
     def exit_code(self, stop: Stop) -> ExitCode:
         """A breakpoint first, for somebody waits there; then what went worst."""
         if stop.why in ("breakpoint", "stream"):
@@ -200,9 +208,11 @@ class _Run:
         outcomes = {attempt.outcome for attempt in self._stepper.attempts}
         if "no_answer" in outcomes:
             return ExitCode.NO_ANSWER
-        if self._fail_on is not None:
-            return ExitCode.FAILED if self._failed else ExitCode.OK
-        return ExitCode.REFUSED if "refused" in outcomes else ExitCode.OK
+        if self._failed:
+            return ExitCode.FAILED
+        if self._fail_on is None and "refused" in outcomes:
+            return ExitCode.REFUSED
+        return ExitCode.USAGE if self._passed else ExitCode.OK
 
 
 def _ask(count: int, stepper: Stepper) -> None:

@@ -68,6 +68,8 @@ class RunNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OnAttempt = Callable[[Attempt], None]
+OnPassed = Callable[[int, str], None]
+"""A step that cannot be sent, and why."""
 OnEvent = Callable[[StreamEvent], None]
 
 
@@ -125,6 +127,13 @@ class Stepper:
             self.skipped.add(self.at)
             self.at += 1
 
+    def pass_over(self) -> str:
+        """Skips the next step where it cannot be sent as the file has it; why, or empty. Raises FormatError."""
+        told = "" if self.at in self.edits else self.exchanges.problem(self.at)
+        if told:
+            self.skip()
+        return told
+
     def go_to(self, step: int) -> None:
         """Makes this step the next; those between are neither sent nor skipped."""
         self.at = max(0, min(step, len(self.exchanges)))
@@ -134,7 +143,9 @@ class Stepper:
         return max((len(self.exchanges) if to is None else to) - self.at, 0)
 
     async def step(self, *, on_event: OnEvent | None = None) -> Stop:
-        """Sends the next request."""
+        """Sends the next request that can be sent."""
+        while not self.done and self.pass_over():
+            pass
         if self.done:
             return Stop(why="end", at=self.at)
         step = self.at
@@ -146,20 +157,27 @@ class Stepper:
         to: int | None = None,
         agreed: bool = False,
         on_attempt: OnAttempt | None = None,
+        on_passed: OnPassed | None = None,
         on_event: OnEvent | None = None,
     ) -> Stop:
         """Sends until a breakpoint, a mark, the step `to`, or the end. Raises ConsentNeeded before anything goes out.
 
+        A step that cannot be sent is passed over.
         When the task is cancelled, what had arrived is kept, and the next step is the one behind it; where
         nothing had arrived, that step stays the next one.
         """
         if not agreed and self.left(to) > ASK_ABOVE:
             raise ConsentNeeded(self.left(to))
         while not self.done and self.at != to:
+            step, told = self.at, self.pass_over()
+            if told:
+                if on_passed is not None:
+                    on_passed(step, told)
+                await sleep(0)
+                continue
             met = self._before()
             if met is not None:
                 return met
-            step = self.at
             stop = await self._sent(on_event)
             attempt = self.attempts.last(step)
             if on_attempt is not None and attempt is not None:

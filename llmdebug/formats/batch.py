@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from llmdebug.formats.errors import FormatError
+from llmdebug.formats.exchanges import Loaded, listed
 from llmdebug.http.baseurl import is_absolute, join, route_candidates, split
 from llmdebug.http.exchange import Exchange, Failure, Request, Response
 from llmdebug.jsontext.parse import JsonError, parse_json
@@ -36,30 +37,45 @@ def is_batch(head: bytes) -> bool:
 
 def read_batch(
     data: bytes, *, path: str = "", base_url: str | None = None, answers: Mapping[str, bytes] | None = None
-) -> list[Exchange]:
-    """The requests of an input file, with the answers of the files `answers`, by path. Raises FormatError."""
+) -> Loaded:
+    """The requests of an input file, with the answers of the files `answers`, by path.
+
+    Raises FormatError for answers that cannot be read or belong nowhere, and where no line is a request.
+    """
     joined: dict[str, Exchange] = {}
     for answer_path, answer_data in (answers or {}).items():
-        for number, value in _lines(answer_data, answer_path):
-            joined[_custom_id(value, answer_path, number)] = _answer(value)
-    exchanges: list[Exchange] = []
-    seen: dict[str, int] = {}
-    for number, value in _lines(data, path):
-        name = _custom_id(value, path, number)
-        if name in seen:
-            raise FormatError(path, f"The custom_id {name!r} stands in line {seen[name]} already.", line=number)
-        seen[name] = number
-        request = _request(value, name, base_url or BASE_URL, path, number)
-        answered = joined.pop(name, None)
-        exchanges.append(
-            Exchange(request=request) if answered is None else msgspec.structs.replace(answered, request=request)
-        )
+        for line in _lines(answer_data, answer_path):
+            if isinstance(line, FormatError):
+                raise line
+            number, value = line
+            joined[_custom_id(value, answer_path, number)] = _answer(value, answer_path, number)
+    loaded = listed(_each(data, path, base_url or BASE_URL, joined), path, "batch")
     if joined:
         told = (
             f"{len(joined)} answers belong to no request of {path or 'the input'}, the first to {next(iter(joined))!r}."
         )
         raise FormatError(next(iter(answers or {})), told)
-    return exchanges
+    return loaded
+
+
+def _each(data: bytes, path: str, base_url: str, joined: dict[str, Exchange]) -> Iterator[Exchange | FormatError]:
+    """Line by line; the answers that were joined are taken out of `joined`."""
+    seen: dict[str, int] = {}
+    for line in _lines(data, path):
+        try:
+            if isinstance(line, FormatError):
+                raise line
+            number, value = line
+            name = _custom_id(value, path, number)
+            answered = joined.pop(name, None)
+            request = _request(value, name, base_url, path, number)
+            if name in seen:
+                raise FormatError(path, f"The custom_id {name!r} stands in line {seen[name]} already.", line=number)
+        except FormatError as error:
+            yield error
+            continue
+        seen[name] = number
+        yield Exchange(request=request) if answered is None else msgspec.structs.replace(answered, request=request)
 
 
 def write_batch(exchanges: Iterable[Exchange]) -> Iterator[tuple[bytes, bytes]]:
@@ -76,17 +92,19 @@ def write_batch(exchanges: Iterable[Exchange]) -> Iterator[tuple[bytes, bytes]]:
         yield _written_request(exchange.request, name, number), _written_answer(exchange, name, number)
 
 
-def _lines(data: bytes, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(data: bytes, path: str) -> Iterator[tuple[int, dict[str, Any]] | FormatError]:
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip(b"\xef\xbb\xbf \t\r"):
             continue
         try:
             value = parse_json(line.removeprefix(b"\xef\xbb\xbf")).value
         except JsonError as error:
-            raise FormatError(path, f"This line is no JSON: {error.message}", line=number) from None
-        if not isinstance(value, dict):
-            raise FormatError(path, "This line is no JSON object.", line=number)
-        yield number, value
+            yield FormatError(path, f"This line is no JSON: {error.message}", line=number)
+            continue
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            yield FormatError(path, "This line is no JSON object.", line=number)
 
 
 def _custom_id(value: dict[str, Any], path: str, number: int) -> str:
@@ -110,18 +128,19 @@ def _request(value: dict[str, Any], name: str, base_url: str, path: str, number:
     return Request(method=method.upper(), url=join(base_url, url), headers=_JSON, body=_bytes(body), name=name)
 
 
-def _answer(value: dict[str, Any]) -> Exchange:
+def _answer(value: dict[str, Any], path: str, number: int) -> Exchange:
     """Its request is a stand-in."""
     stand_in = Request(method="POST", url="")
     response, error = value.get("response"), value.get("error")
     if isinstance(response, dict):
-        status = response.get("status_code")
+        status = response.get("status_code", 200)
+        if isinstance(status, bool) or not isinstance(status, int) or not 100 <= status <= 999:
+            raise FormatError(path, "The status_code of this line is none that HTTP has.", line=number)
         request_id = response.get("request_id")
         headers = (*_JSON, ("X-Request-Id", request_id)) if isinstance(request_id, str) and request_id else _JSON
-        known = status if isinstance(status, int) and 100 <= status <= 999 else 200
         body = response.get("body")
         text = b"" if body is None else _bytes(body)
-        return Exchange(request=stand_in, response=Response(status=known, headers=headers, body=text))
+        return Exchange(request=stand_in, response=Response(status=status, headers=headers, body=text))
     told = error.get("message") if isinstance(error, dict) else None
     message = told if isinstance(told, str) and told else "The batch holds no answer to this request."
     return Exchange(request=stand_in, failure=Failure(kind="incomplete", message=message))

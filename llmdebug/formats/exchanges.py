@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from llmdebug.http.exchange import Exchange, Response
+from llmdebug.formats.errors import FormatError
+from llmdebug.http.exchange import Exchange, Failure, Request, Response
+from llmdebug.http.wire import unsendable
 
 Progress = Callable[[int, int], None]
 """Bytes read, of how many."""
@@ -41,7 +43,10 @@ class Exchanges(Protocol):
     def row(self, number: int) -> Row: ...
 
     def exchange(self, number: int) -> Exchange:
-        """Raises FormatError where the file has changed since."""
+        """Of an entry that cannot be read a stand-in. Raises FormatError where the file has changed since."""
+
+    def problem(self, number: int) -> str:
+        """Why the entry cannot be sent, with its place in the file; empty where it can."""
 
     def request_text(self, number: int) -> str:
         """The request's body. Raises FormatError as exchange()."""
@@ -60,9 +65,16 @@ class Loaded:
     """Exchanges that are all in memory: those of formats that are one document."""
 
     def __init__(
-        self, exchanges: Sequence[Exchange], *, path: str = "", format: str = "", warnings: tuple[str, ...] = ()
+        self,
+        exchanges: Sequence[Exchange],
+        *,
+        path: str = "",
+        format: str = "",
+        warnings: tuple[str, ...] = (),
+        problems: Mapping[int, str] | None = None,
     ) -> None:
         self._exchanges = list(exchanges)
+        self._problems = problems or {}
         self.path = path
         self.format = format
         self.warnings = warnings
@@ -76,6 +88,9 @@ class Loaded:
     def exchange(self, number: int) -> Exchange:
         return self._exchanges[number]
 
+    def problem(self, number: int) -> str:
+        return self._problems.get(number, "")
+
     def request_text(self, number: int) -> str:
         return self._exchanges[number].request.body.decode("utf-8", "replace")
 
@@ -88,6 +103,42 @@ class Loaded:
 
     def note(self, number: int, name: str) -> Any:
         return None
+
+
+def listed(
+    found: Iterable[Exchange | FormatError], path: str, format: str, *, warnings: tuple[str, ...] = ()
+) -> Loaded:
+    """Entries of a file, those that cannot be read or sent with their problems. Raises the first where all are so."""
+    exchanges: list[Exchange] = []
+    problems: dict[int, str] = {}
+    errors: list[FormatError] = []
+    for number, item in enumerate(found):
+        if isinstance(item, FormatError):
+            errors.append(item)
+            problems[number] = str(item)
+            exchanges.append(stand_in(problems[number]))
+            continue
+        exchanges.append(item)
+        told = unsendable(item.request)
+        if told:
+            problems[number] = str(FormatError(path, told, entry=number + 1))
+    if errors and len(errors) == len(exchanges):
+        raise errors[0]
+    told = next(iter(problems.values()), "")
+    passed = f"{len(problems):,} of {len(exchanges):,} entries cannot be sent; they are passed over. {told}"
+    told_all = (*warnings, passed) if problems else warnings
+    return Loaded(exchanges, path=path, format=format, warnings=told_all, problems=problems)
+
+
+def first_request(exchanges: Exchanges) -> Request | None:
+    """The first that can be sent; None where there is none."""
+    good = (number for number in range(len(exchanges)) if not exchanges.problem(number))
+    return next((exchanges.exchange(number).request for number in good), None)
+
+
+def stand_in(told: str) -> Exchange:
+    """For an entry that cannot be read."""
+    return Exchange(request=Request(method="-", url=""), failure=Failure(kind="bad_request", message=told))
 
 
 def row_of(exchange: Exchange) -> Row:

@@ -1,4 +1,4 @@
-"""HAR 1.2: what browsers, proxies and gateways record, read and written.
+"""HAR 1.2: what browsers, proxies and gateways record.
 
 Reading is tolerant: an entry needs no more than a request with a URL. WebSocket messages are left out.
 """
@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
-from llmdebug import __version__
-from llmdebug.formats.errors import FormatError, read_file
+from llmdebug.formats.errors import FormatError
+from llmdebug.formats.foreign import looks_like
 from llmdebug.http.exchange import (
     Exchange,
     Failure,
@@ -28,11 +27,12 @@ from llmdebug.http.exchange import (
     Timing,
     header,
 )
-from llmdebug.http.secrets import redact_exchange
 from llmdebug.http.stream import stream_decoder
 from llmdebug.jsontext.parse import JsonError, parse_json
 
 MAX_HAR_BYTES = 2 * 1024 * 1024 * 1024
+_HEAD = 1024 * 1024
+_SHOWN = 60
 
 _FAILURES: tuple[tuple[str, FailureKind], ...] = (
     ("NAME_NOT_RESOLVED", "dns"),
@@ -49,22 +49,6 @@ _FAILURES: tuple[tuple[str, FailureKind], ...] = (
 """Parts of the error names of browsers."""
 
 
-class HarEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a HAR file."""
-
-    exchange: Exchange
-    comment: str = ""
-    number: int = 0
-    """From 1, in the file's order."""
-
-
-def read_har(source: str | Path | bytes) -> list[HarEntry]:
-    """From a path or a file's bytes. Raises FormatError, with the entry's number where one is at fault."""
-    path = "" if isinstance(source, bytes) else str(source)
-    data = source if isinstance(source, bytes) else read_file(source, MAX_HAR_BYTES)
-    return entries_of(read_document(data, path), path)
-
-
 def read_document(data: bytes, path: str) -> Any:
     """The JSON value of a HAR file. Raises FormatError."""
     try:
@@ -73,21 +57,12 @@ def read_document(data: bytes, path: str) -> Any:
         raise FormatError(path, f"This is no HAR file: {error.message}", line=error.line) from None
 
 
-def entries_of(document: Any, path: str) -> list[HarEntry]:
-    """The entries of a HAR file's JSON value. Raises FormatError."""
-    entries = []
-    for entry in each_entry(document, path):
-        if isinstance(entry, FormatError):
-            raise entry
-        entries.append(entry)
-    return entries
-
-
-def each_entry(document: Any, path: str) -> Iterator[HarEntry | FormatError]:
-    """As entries_of(), but an entry that cannot be read is given as its error and the rest follows."""
+def each_entry(document: Any, path: str) -> Iterator[Exchange | FormatError]:
+    """The entries of a HAR file's JSON value; one that cannot be read is given as its error. Raises FormatError."""
     entries = _object(_object(document).get("log")).get("entries")
     if not isinstance(entries, list):
-        raise FormatError(path, "This is no HAR file: it has no list at /log/entries.")
+        head = msgspec.json.encode(document)[:_HEAD]
+        raise FormatError(path, f"This is no HAR file: it has no list at /log/entries. {looks_like(head)}")
     for number, entry in enumerate(entries, start=1):
         try:
             yield _entry(entry, number, path)
@@ -95,36 +70,17 @@ def each_entry(document: Any, path: str) -> Iterator[HarEntry | FormatError]:
             yield error
 
 
-def write_har(exchanges: Iterable[Exchange | HarEntry], *, keep_secrets: bool = False) -> bytes:
-    """A HAR file's bytes. Secrets become placeholders unless they are to be kept."""
-    return b"".join(har_pieces(exchanges, keep_secrets=keep_secrets))
-
-
-def har_pieces(exchanges: Iterable[Exchange | HarEntry], *, keep_secrets: bool = False) -> Iterator[bytes]:
-    """As write_har(), one exchange in memory at a time."""
-    creator = msgspec.json.encode({"name": "llmdebug", "version": __version__})
-    yield b'{"log": {"version": "1.2", "creator": ' + creator + b', "entries": ['
-    comma = b"\n"
-    for item in exchanges:
-        exchange, comment = (item.exchange, item.comment) if isinstance(item, HarEntry) else (item, "")
-        written = _written(exchange if keep_secrets else redact_exchange(exchange)[0], comment)
-        yield comma + msgspec.json.format(msgspec.json.encode(written), indent=2)
-        comma = b",\n"
-    yield b"\n]}}\n"
-
-
-def _entry(entry: Any, number: int, path: str) -> HarEntry:
+def _entry(entry: Any, number: int, path: str) -> Exchange:
     if not isinstance(entry, dict):
         raise FormatError(path, "The entry is no JSON object.", entry=number)
     request = _request(_object(entry.get("request")), number, path)
-    raw_response = _object(entry.get("response"))
+    raw_response = _part(entry, "response", number, path)
     timing = _timing(entry)
     response = _response(raw_response, timing, number, path)
     failure = _failure(entry, raw_response) if response is None else _stated_failure(entry)
-    return HarEntry(
-        exchange=Exchange(request=request, response=response, failure=failure, timing=timing),
-        comment=_text(entry.get("comment")),
-        number=number,
+    name = request.name or _text(entry.get("comment"))
+    return Exchange(
+        request=msgspec.structs.replace(request, name=name), response=response, failure=failure, timing=timing
     )
 
 
@@ -132,25 +88,27 @@ def _request(raw: dict[str, Any], number: int, path: str) -> Request:
     url = raw.get("url")
     if not isinstance(url, str) or not url:
         raise FormatError(path, "The entry's request has no URL.", entry=number)
-    headers = _headers(raw.get("headers"))
-    data = _object(raw.get("postData"))
+    headers = _headers(raw.get("headers"), number, path)
+    data = _part(raw, "postData", number, path)
     body = _bytes(data.get("text"), data.get("encoding"), number, path)
     if not body and isinstance(data.get("params"), list):
         pairs = [(_text(_object(item).get("name")), _text(_object(item).get("value"))) for item in data["params"]]
         body = urlencode(pairs).encode()
     if body and data.get("mimeType") and header(headers, "Content-Type") is None:
         headers = (*headers, ("Content-Type", _text(data["mimeType"])))
-    method = _text(raw.get("method")) or ("POST" if body else "GET")
+    method = raw.get("method") or ("POST" if body else "GET")
+    if not isinstance(method, str):
+        raise FormatError(path, f"The method {repr(method)[:_SHOWN]} is no text.", entry=number)
     return Request(method=method, url=url, headers=headers, body=body, name=_text(raw.get("comment")))
 
 
 def _response(raw: dict[str, Any], timing: Timing | None, number: int, path: str) -> Response | None:
-    status = _whole(raw.get("status"))
-    if not 100 <= status <= 999:
+    status = _status(raw.get("status"), number, path)
+    if status is None:
         return None
-    content = _object(raw.get("content"))
+    content = _part(raw, "content", number, path)
     body = _bytes(content.get("text"), content.get("encoding"), number, path)
-    headers = _headers(raw.get("headers"))
+    headers = _headers(raw.get("headers"), number, path)
     if content.get("mimeType") and header(headers, "Content-Type") is None:
         headers = (*headers, ("Content-Type", _text(content["mimeType"])))
     at = timing.end if timing is not None and timing.end is not None else 0.0
@@ -180,7 +138,7 @@ def _failure(entry: dict[str, Any], response: dict[str, Any]) -> Failure:
 
 
 def _stated_failure(entry: dict[str, Any]) -> Failure | None:
-    """The failure as write_har() keeps it."""
+    """The failure as har_pieces() keeps it."""
     try:
         return msgspec.convert(entry.get("_failure"), Failure)
     except msgspec.ValidationError:
@@ -217,20 +175,24 @@ def _milliseconds(value: Any) -> float:
     return float(value) if is_number and 0 <= value < 1e12 else 0.0
 
 
-def _headers(raw: Any) -> Headers:
+def _headers(raw: Any, number: int, path: str) -> Headers:
     """Without the pseudo-headers of HTTP/2, which are no headers."""
-    if not isinstance(raw, list):
+    if raw is not None and not isinstance(raw, list):
+        raise FormatError(path, "The entry's headers are no list of names and values.", entry=number)
+    if not raw:
         return ()
     pairs = ((_text(_object(item).get("name")), _text(_object(item).get("value"))) for item in raw)
     return tuple((name, value) for name, value in pairs if name and not name.startswith(":"))
 
 
 def _bytes(text: Any, encoding: Any, number: int, path: str) -> bytes:
+    if isinstance(text, dict | list):
+        raise FormatError(path, "The entry's body is JSON where its text should stand.", entry=number)
     raw = _text(text)
     if encoding != "base64":
         return raw.encode("utf-8", "surrogatepass")
     try:
-        return base64.b64decode(raw, validate=False)
+        return base64.b64decode("".join(raw.split()), validate=True)
     except (binascii.Error, ValueError) as error:
         raise FormatError(path, f"The entry's body is no base64: {error}.", entry=number) from None
 
@@ -245,96 +207,19 @@ def _text(value: Any) -> str:
     return "" if value is None or isinstance(value, dict | list) else str(value)
 
 
-def _whole(value: Any) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError, OverflowError):
-        return 0
+def _part(value: dict[str, Any], name: str, number: int, path: str) -> dict[str, Any]:
+    """An object inside an entry; an empty one where there is none."""
+    found = value.get(name)
+    if found is not None and not isinstance(found, dict):
+        raise FormatError(path, f"The entry's {name} is no JSON object.", entry=number)
+    return found or {}
 
 
-def _written(exchange: Exchange, comment: str) -> dict[str, Any]:
-    timing = exchange.timing or Timing(started_at=0.0)
-    entry: dict[str, Any] = {
-        "startedDateTime": _moment(timing.started_at),
-        "time": _ms(timing.end),
-        "request": _written_request(exchange.request),
-        "response": _written_response(exchange),
-        "cache": {},
-        "timings": _written_timings(timing),
-    }
-    if exchange.failure is not None:
-        entry["_failure"] = {"kind": exchange.failure.kind, "message": exchange.failure.message}
-    if comment:
-        entry["comment"] = comment
-    return entry
-
-
-def _moment(started_at: float) -> str:
-    """A time that no calendar has is the beginning of all."""
-    try:
-        return datetime.fromtimestamp(started_at, UTC).isoformat()
-    except (ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0, UTC).isoformat()
-
-
-def _written_timings(timing: Timing) -> dict[str, float]:
-    connected, first = timing.connect or 0.0, timing.first_byte
-    wait = None if first is None else max(first - connected, 0.0)
-    receive = None if first is None or timing.end is None else max(timing.end - first, 0.0)
-    connect = -1.0 if timing.connect is None else _ms(timing.connect)
-    return {"connect": connect, "send": 0.0, "wait": _ms(wait), "receive": _ms(receive)}
-
-
-def _ms(seconds: float | None) -> float:
-    return 0.0 if seconds is None else round(seconds * 1000, 3)
-
-
-def _written_request(request: Request) -> dict[str, Any]:
-    written: dict[str, Any] = {
-        "method": request.method,
-        "url": request.url,
-        "httpVersion": "HTTP/1.1",
-        "cookies": [],
-        "headers": _pairs(request.headers),
-        "queryString": [],
-        "headersSize": -1,
-        "bodySize": len(request.body),
-    }
-    if request.name:
-        written["comment"] = request.name
-    if request.body:
-        written["postData"] = {
-            "mimeType": header(request.headers, "Content-Type") or "",
-            **_content(request.body),
-        }
-    return written
-
-
-def _written_response(exchange: Exchange) -> dict[str, Any]:
-    response = exchange.response or Response(status=0, http_version="")
-    content_type = header(response.headers, "Content-Type") or ""
-    written: dict[str, Any] = {
-        "status": response.status,
-        "statusText": response.reason,
-        "httpVersion": response.http_version,
-        "cookies": [],
-        "headers": _pairs(response.headers),
-        "content": {"size": len(response.body), "mimeType": content_type, **_content(response.body)},
-        "redirectURL": header(response.headers, "Location") or "",
-        "headersSize": -1,
-        "bodySize": -1,
-    }
-    if exchange.failure is not None:
-        written["_error"] = exchange.failure.message
-    return written
-
-
-def _pairs(headers: Headers) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in headers]
-
-
-def _content(body: bytes) -> dict[str, str]:
-    try:
-        return {"text": body.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"text": base64.b64encode(body).decode("ascii"), "encoding": "base64"}
+def _status(value: Any, number: int, path: str) -> int | None:
+    """None where no answer came: HAR writes 0, some writers -1 or nothing."""
+    if value is None or value in (0, -1, "", "0"):
+        return None
+    status = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
+    if isinstance(status, bool) or not isinstance(status, int) or not 100 <= status <= 999:
+        raise FormatError(path, f"The status {repr(value)[:_SHOWN]} is none that HTTP has.", entry=number)
+    return status

@@ -118,7 +118,10 @@ def answer_record(exchange_id: str, exchange: Exchange, written: WrittenRequest)
 
 
 def exchange_of(request: RequestRecord, answer: AnswerRecord | None) -> Exchange:
-    """Without an answer, an exchange that holds the request and when it was to be sent."""
+    """Without an answer, an exchange that holds the request and when it was to be sent.
+
+    Raises RecordError for a body whose base64 is none.
+    """
     written = request.request
     sent = Request(
         method=written.method,
@@ -183,13 +186,13 @@ def _body(data: bytes) -> Body:
 
 
 def bytes_of(body: Body) -> bytes:
-    """What a body holds; of base64 that is none, its text."""
+    """What a body holds. Raises RecordError for base64 that is none."""
     if not body.base64:
         return body.text.encode("utf-8")
     try:
-        return base64.b64decode(body.base64)
-    except (binascii.Error, ValueError):
-        return body.base64.encode("utf-8")
+        return base64.b64decode(body.base64, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RecordError(f"its body is no base64: {error}") from None
 
 
 def _clean(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from llmdebug.formats.errors import FormatError
-from llmdebug.formats.exchanges import Progress, Row
+from llmdebug.formats.exchanges import Progress, Row, stand_in
 from llmdebug.formats.jsonlines import (
     AnswerRecord,
     Body,
@@ -29,7 +29,9 @@ from llmdebug.formats.jsonlines import (
     decode_record,
     exchange_of,
 )
-from llmdebug.http.exchange import Exchange, Headers, Response
+from llmdebug.formats.recordparts import Line, RequestHead, answer_body, answer_part, line_decoder, request_body
+from llmdebug.http.exchange import Exchange, Request, Response
+from llmdebug.http.wire import unsendable
 
 _TOLD_EVERY = 16 * 1024 * 1024
 _MOST_WARNINGS = 3
@@ -37,71 +39,7 @@ _IN_BASE64 = b'"base64":"'
 _SEARCHED = 4 * 1024 * 1024
 
 
-class _Request(msgspec.Struct):
-    method: str
-    url: str
-    name: str = ""
-
-
-class _Response(msgspec.Struct):
-    status: int
-
-
-class _Failure(msgspec.Struct):
-    kind: str
-
-
-class _Timing(msgspec.Struct):
-    started_at: float
-    end: float | None = None
-    first_byte: float | None = None
-
-
-class _Line(msgspec.Struct):
-    """What a row needs of a record of any kind; bodies are passed over."""
-
-    record: str
-    id: str
-    at: float | None = None
-    name: str = ""
-    request: _Request | None = None
-    response: _Response | None = None
-    failure: _Failure | None = None
-    timing: _Timing | None = None
-
-
-class _BodyOnly(msgspec.Struct, frozen=True):
-    body: Body = Body()
-
-
-class _RequestBody(msgspec.Struct):
-    """What a search in bodies needs of a request's record."""
-
-    request: _BodyOnly = _BodyOnly()
-
-
-class _AnswerBody(msgspec.Struct):
-    response: _BodyOnly = _BodyOnly()
-
-
-class _Answered(msgspec.Struct):
-    status: int
-    headers: Headers = ()
-    body: Body = Body()
-
-
-class _Answer(msgspec.Struct):
-    """What an outcome needs of an answer's record."""
-
-    response: _Answered | None = None
-
-
 Part = TypeVar("Part")
-
-_decoder = msgspec.json.Decoder(_Line)
-_request_body = msgspec.json.Decoder(_RequestBody)
-_answer_body = msgspec.json.Decoder(_AnswerBody)
-_answer = msgspec.json.Decoder(_Answer)
 
 
 class RecordedLines:
@@ -115,6 +53,7 @@ class RecordedLines:
         self.ids: list[str] = []
         self._requests: list[tuple[str, str, str]] = []
         self._shared: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+        self._unsendable: set[tuple[str, str, str]] = set()
         self._request_at, self._request_size = array("Q"), array("I")
         self._answer_at, self._answer_size = array("Q"), array("I")
         """0 where there is none: an answer never stands first."""
@@ -137,7 +76,11 @@ class RecordedLines:
         return len(self._request_at)
 
     def row(self, number: int) -> Row:
-        method, url, name = self._requests[number]
+        key = self._requests[number]
+        method, url, name = key
+        failure = self._failures.get(number, "")
+        if not failure and not self._status[number] and key in self._unsendable:
+            failure = "bad_request"
         return Row(
             method=method,
             url=url,
@@ -146,36 +89,54 @@ class RecordedLines:
             latency=_time(self._latency[number]),
             ttft=_time(self._ttft[number]),
             started_at=_time(self._started[number]),
-            failure=self._failures.get(number, ""),
+            failure=failure,
         )
 
     def exchange(self, number: int) -> Exchange:
+        """One whose records hold what they may not comes as a stand-in. Raises FormatError for a changed file."""
+        try:
+            return self._exchange(number)
+        except RecordError as error:
+            return stand_in(self._told(number, error))
+
+    def problem(self, number: int) -> str:
+        try:
+            told = unsendable(self._exchange(number).request)
+        except RecordError as error:
+            return self._told(number, error)
+        return self._told(number, told) if told else ""
+
+    def _exchange(self, number: int) -> Exchange:
+        """Raises RecordError, FormatError."""
         request = self._record(self._request_at[number], self._request_size[number])
         answer = self._record(self._answer_at[number], self._answer_size[number]) if self.answered(number) else None
         if not isinstance(request, RequestRecord) or not isinstance(answer, AnswerRecord | None):
             raise FormatError(self.path, "The file changed while it was read.")
         return exchange_of(request, answer)
 
+    def _told(self, number: int, why: object) -> str:
+        return str(FormatError(self.path, str(why), entry=number + 1))
+
     def request_text(self, number: int) -> str:
-        return _text(self._part(_request_body, self._request_at[number], self._request_size[number]).request.body)
+        return _text(self._part(request_body, self._request_at[number], self._request_size[number]).request.body)
 
     def answer_text(self, number: int) -> str | None:
         if not self._status[number]:
             return None
-        return _text(self._part(_answer_body, self._answer_at[number], self._answer_size[number]).response.body)
+        return _text(self._part(answer_body, self._answer_at[number], self._answer_size[number]).response.body)
 
     def answer(self, number: int) -> Response | None:
         if not self._status[number]:
             return None
-        found = self._part(_answer, self._answer_at[number], self._answer_size[number]).response
+        found = self._part(answer_part, self._answer_at[number], self._answer_size[number]).response
         if found is None:
             return None
-        return Response(status=found.status, headers=found.headers, body=bytes_of(found.body))
+        return Response(status=found.status, headers=found.headers, body=_bytes(found.body))
 
     def _part(self, decoder: msgspec.json.Decoder[Part], offset: int, size: int) -> Part:
         try:
-            return decoder.decode(os.pread(self._number, size, offset))
-        except (msgspec.DecodeError, RecursionError, ValueError, OSError) as error:
+            return decoder.decode(self._line(offset, size))
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
             raise FormatError(self.path, f"The line at byte {offset} is no record: {error}.") from None
 
     def answered(self, number: int) -> bool:
@@ -184,7 +145,12 @@ class RecordedLines:
 
     def note(self, number: int, name: str) -> Any:
         place = self._notes.get(name, {}).get(number)
-        record = None if place is None else self._record(*place)
+        if place is None:
+            return None
+        try:
+            record = self._record(*place)
+        except RecordError:
+            return None
         return record.value if isinstance(record, NoteRecord) else None
 
     def noted(self, name: str) -> list[int]:
@@ -231,10 +197,10 @@ class RecordedLines:
 
     def _take(self, line: bytes, offset: int, number: int) -> None:
         try:
-            found = _decoder.decode(line)
-        except (msgspec.DecodeError, RecursionError, ValueError):
+            found = line_decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
             if line.strip():
-                self._damage(number)
+                self._damage(number, error)
             return
         if found.record == "request" and found.request is not None:
             self._add(found, found.request, offset, len(line))
@@ -247,16 +213,20 @@ class RecordedLines:
         elif found.record == "answer":
             self._answer(found, place, offset, len(line))
 
-    def _damage(self, number: int) -> None:
+    def _damage(self, number: int, why: Exception) -> None:
         if not self.ids and not self._damaged:
-            raise FormatError(self.path, "This line is no record of llmdebug.", line=number)
+            raise FormatError(self.path, f"This line is no record of llmdebug: {why}.", line=number)
         self._damaged.append(number)
 
-    def _add(self, found: _Line, request: _Request, offset: int, size: int) -> None:
+    def _add(self, found: Line, request: RequestHead, offset: int, size: int) -> None:
         self._numbers[found.id] = len(self.ids)
         self.ids.append(found.id)
         key = (request.method, request.url, request.name)
-        self._requests.append(self._shared.setdefault(key, key))
+        if key not in self._shared:
+            self._shared[key] = key
+            if unsendable(Request(method=request.method, url=request.url)):
+                self._unsendable.add(key)
+        self._requests.append(self._shared[key])
         self._request_at.append(offset)
         self._request_size.append(size)
         self._answer_at.append(0)
@@ -266,7 +236,7 @@ class RecordedLines:
         self._latency.append(nan)
         self._ttft.append(nan)
 
-    def _answer(self, found: _Line, place: int, offset: int, size: int) -> None:
+    def _answer(self, found: Line, place: int, offset: int, size: int) -> None:
         self._answer_at[place], self._answer_size[place] = offset, size
         if found.response is not None and 0 <= found.response.status <= 0xFFFF:
             self._status[place] = found.response.status
@@ -279,12 +249,17 @@ class RecordedLines:
             self._ttft[place] = nan if timing.first_byte is None else timing.first_byte
 
     def _record(self, offset: int, size: int) -> Record:
+        """Raises RecordError, FormatError."""
+        return decode_record(self._line(offset, size))
+
+    def _line(self, offset: int, size: int) -> bytes:
         try:
-            return decode_record(os.pread(self._number, size, offset))
-        except RecordError as error:
-            raise FormatError(self.path, f"The line at byte {offset} is no record: {error}.") from None
+            line = os.pread(self._number, size, offset)
         except OSError as error:
             raise FormatError(self.path, f"The file cannot be read: {error.strerror}.") from None
+        if len(line) < size:
+            raise FormatError(self.path, "The file changed while it was read.")
+        return line
 
     def _told_damage(self) -> tuple[str, ...]:
         shown = [f"{self.path}:{line}: this line is damaged; it is passed over." for line in self._damaged]
@@ -302,7 +277,15 @@ def _places(data: bytes, text: bytes) -> Iterator[int]:
 
 
 def _text(body: Body) -> str:
-    return body.text if not body.base64 else bytes_of(body).decode("utf-8", "replace")
+    return body.text if not body.base64 else _bytes(body).decode("utf-8", "replace")
+
+
+def _bytes(body: Body) -> bytes:
+    """For a search: base64 that is none holds nothing."""
+    try:
+        return bytes_of(body)
+    except RecordError:
+        return b""
 
 
 def _time(value: float) -> float | None:

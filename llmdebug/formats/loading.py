@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -9,8 +10,9 @@ from typing import Literal
 from llmdebug.formats.batch import is_batch, read_batch
 from llmdebug.formats.curl import looks_like_curl, parse_curls
 from llmdebug.formats.errors import FormatError, decode_text, read_file
-from llmdebug.formats.exchanges import Exchanges, Loaded, Progress
-from llmdebug.formats.har import MAX_HAR_BYTES, entries_of
+from llmdebug.formats.exchanges import Exchanges, Progress, listed
+from llmdebug.formats.foreign import foreign, is_json
+from llmdebug.formats.har import MAX_HAR_BYTES, each_entry, read_document
 from llmdebug.formats.http_file import parse_http_text
 from llmdebug.formats.jsonlines import (
     AnswerRecord,
@@ -22,7 +24,6 @@ from llmdebug.formats.jsonlines import (
 )
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.http.exchange import Exchange
-from llmdebug.jsontext.parse import JsonError, parse_json
 
 Format = Literal["har", "jsonl", "http", "curl", "batch"]
 _SUFFIXES: dict[str, Format] = {
@@ -33,6 +34,9 @@ _SUFFIXES: dict[str, Format] = {
     ".bash": "curl",
     ".curl": "curl",
 }
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+_HAR = re.compile(rb"[\xef\xbb\xbf \t\r\n]*\{.*\"log\"\s*:", re.DOTALL)
+_RECORD = re.compile(rb'\s*\{"record"\s*:')
 _HEAD = 1024 * 1024
 
 
@@ -55,19 +59,19 @@ def open_exchanges(
         return RecordedLines(path, progress=progress)
     data = read_file(path, MAX_HAR_BYTES)
     if known == "har":
-        return Loaded(load_exchanges(path), path=path, format="har")
+        return listed(each_entry(read_document(data, path), path), path, "har")
     if known == "batch":
         joined = {answer: read_file(answer, MAX_HAR_BYTES) for answer in answers}
-        return Loaded(read_batch(data, path=path, base_url=base_url, answers=joined), path=path, format="batch")
+        return read_batch(data, path=path, base_url=base_url, answers=joined)
     text = decode_text(data, path)
     if known == "curl":
         found = parse_curls(text, path=path, folder=Path(path).parent)
-        return Loaded([Exchange(request=request) for request in found], path=path, format="curl")
+        return listed((Exchange(request=request) for request in found), path, "curl")
     file = parse_http_text(text, path=path, folder=Path(path).parent, base_url=base_url, variables=variables)
     requests = [Exchange(request=request) for request in file.requests()]
     if not requests:
         raise FormatError(path, "There is no request in it.")
-    return Loaded(requests, path=path, format="http", warnings=file.warnings)
+    return listed(requests, path, "http", warnings=file.warnings)
 
 
 def format_of(path: str) -> Format:
@@ -86,38 +90,19 @@ def format_of(path: str) -> Format:
         raise FormatError(path, "The file is empty.")
     if is_batch(head):
         return "batch"
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+    if _HAR.match(head):
         return "har"
+    if _RECORD.match(head):
+        return "jsonl"
+    if is_json(head) or Path(path).suffix.lower() in _JSON_SUFFIXES or b"\0" in head:
+        raise foreign(path, head)
     return "curl" if looks_like_curl(head.decode("utf-8", "replace")) else "http"
 
 
 def load_exchanges(source: str | Path | bytes) -> list[Exchange]:
-    """From a path or a file's bytes, in the file's order. Raises FormatError."""
+    """Those of a recording, from its path or its bytes, all in memory. Raises FormatError."""
     path = "" if isinstance(source, bytes) else str(source)
     data = source if isinstance(source, bytes) else read_file(source, MAX_HAR_BYTES)
-    if not data.strip():
-        raise FormatError(path, "The file is empty.")
-    if is_recording(data):
-        return _recorded(data, path)
-    try:
-        document = parse_json(data).value
-    except JsonError as error:
-        told = f"This is neither a HAR file nor a recording of llmdebug: {error.message}"
-        raise FormatError(path, told, line=error.line) from None
-    return [entry.exchange for entry in entries_of(document, path)]
-
-
-def is_recording(data: bytes) -> bool:
-    """Whether a file's bytes begin as a recording of llmdebug."""
-    first = data.lstrip().partition(b"\n")[0]
-    try:
-        decode_record(first)
-    except RecordError:
-        return False
-    return True
-
-
-def _recorded(data: bytes, path: str) -> list[Exchange]:
     requests: dict[str, RequestRecord] = {}
     answers: dict[str, AnswerRecord] = {}
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -134,4 +119,17 @@ def _recorded(data: bytes, path: str) -> list[Exchange]:
             requests[record.id] = record
         elif not isinstance(record, NoteRecord):
             answers[record.id] = record
-    return [exchange_of(request, answers.get(id_)) for id_, request in requests.items()]
+    try:
+        return [exchange_of(request, answers.get(id_)) for id_, request in requests.items()]
+    except RecordError as error:
+        raise FormatError(path, f"A record cannot be read: {error}.") from None
+
+
+def is_recording(data: bytes) -> bool:
+    """Whether a file's bytes begin as a recording of llmdebug."""
+    first = data.lstrip().partition(b"\n")[0]
+    try:
+        decode_record(first)
+    except RecordError:
+        return False
+    return True

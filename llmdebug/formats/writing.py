@@ -10,7 +10,7 @@ from typing import Literal
 from llmdebug.formats.batch import write_batch
 from llmdebug.formats.curl_writing import curl_command
 from llmdebug.formats.errors import FormatError
-from llmdebug.formats.har import har_pieces
+from llmdebug.formats.har_writing import har_pieces
 from llmdebug.formats.http_writing import request_text
 from llmdebug.formats.jsonlines import RecordError, RequestRecord, answer_record, encode_record, written_request
 from llmdebug.formats.python_writing import httpx_script, openai_script
@@ -60,7 +60,7 @@ def pieces(exchanges: Iterable[Exchange], output: Output, *, beside: Beside | No
     Of a batch, the file of its requests; its answers are written by batch_answers().
     """
     if output == "har":
-        yield from har_pieces(exchanges, keep_secrets=True)
+        yield from har_pieces(exchanges)
     elif output == "jsonl":
         yield from _json_lines(exchanges)
     elif output == "batch":

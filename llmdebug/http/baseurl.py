@@ -47,10 +47,14 @@ def split(url: str, base: str | None = None) -> tuple[str, str]:
     """A URL as its base and the route path behind it, without query.
 
     With a `base` that the URL lies under, the route keeps the segments that join() would have folded:
-    the longest reading, `/v1/chat/completions` behind `https://gw/team/llm/v1`. Without one, the base is
-    scheme and host, and the route is the whole path.
+    the longest reading, `/v1/chat/completions` behind `https://gw/team/llm/v1`. Without one, and where the
+    host is none that can be, the base is scheme and host, and the route is the whole path.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        place, segments = _split_path(url.partition("#")[0].partition("?")[0])
+        return place, "/" + "/".join(segments)
     origin = f"{parts.scheme}://{parts.netloc}"
     path = parts.path or "/"
     if base is not None:

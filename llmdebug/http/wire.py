@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
 import httpx
@@ -89,6 +90,16 @@ def prepare(request: Request) -> WireRequest:
     )
 
 
+def unsendable(request: Request) -> str:
+    """What prepare() would refuse, as a sentence; empty where the request can be sent."""
+    try:
+        prepare(request)
+    except UnsendableError as error:
+        return error.message
+    return ""
+
+
+@lru_cache(maxsize=256)
 def _address(scheme: str, host_and_port: str) -> httpx.URL:
     try:
         address = httpx.URL(f"{scheme}://{host_and_port}/")

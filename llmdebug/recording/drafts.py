@@ -42,15 +42,16 @@ class Drafts:
         file = self._file(session)
         try:
             record = decode_record(file.read_bytes())
+            drafted = exchange_of(record, None).request if isinstance(record, RequestRecord) else None
         except FileNotFoundError:
             return None
         except OSError as error:
             raise unusable(file, error) from error
         except ValueError as error:
             raise HistoryError(f"The draft {file} is damaged: {error}.") from error
-        if not isinstance(record, RequestRecord):
+        if not isinstance(record, RequestRecord) or drafted is None:
             raise HistoryError(f"The draft {file} is damaged: it holds no request.")
-        return Draft(session=session, request=exchange_of(record, None).request, saved_at=record.at)
+        return Draft(session=session, request=drafted, saved_at=record.at)
 
     def discard(self, session: str) -> None:
         """The draft was sent, or is not wanted. Raises HistoryError."""

@@ -264,9 +264,13 @@ class History:
         notes = [self._record_at(file, offset) for offset in entry.notes]
         if not isinstance(request, RequestRecord) or not isinstance(answer, AnswerRecord | None):
             raise HistoryError(f"{self.path} changed while it was read.")
+        try:
+            exchange = exchange_of(request, answer)
+        except RecordError as error:
+            raise HistoryError(f"{self.path}: the line at byte {entry.request} is damaged: {error}.") from error
         return Recorded(
             id=entry.id,
-            exchange=exchange_of(request, answer),
+            exchange=exchange,
             answered=answer is not None,
             notes={note.name: note.value for note in notes if isinstance(note, NoteRecord)},
         )

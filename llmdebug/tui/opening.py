@@ -98,9 +98,21 @@ def opened(opening: Opening, *, environment: Mapping[str, str]) -> tuple[Opening
         base = f"http://{base}"
     opening = replace(opening, base_url=base)
     worksheet, problem = first_worksheet(opening)
-    if base is None and worksheet.entries and not opening.demo:
-        opening = replace(opening, base_url=split(worksheet.entries[0].request.url)[0])
+    if base is None and not opening.demo:
+        first = _first_url(worksheet)
+        opening = replace(opening, base_url=split(first)[0] if first else None)
     return opening, worksheet, problem
+
+
+def _first_url(worksheet: Worksheet) -> str:
+    """Of the first request that can be sent; empty where there is none."""
+    sheet = worksheet.recording
+    if sheet is None:
+        return worksheet.entries[0].request.url if worksheet.entries else ""
+    from llmdebug.formats.exchanges import first_request
+
+    first = first_request(sheet.exchanges)
+    return first.url if first is not None else ""
 
 
 def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:

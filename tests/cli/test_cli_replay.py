@@ -11,7 +11,7 @@ from raw_server import RawServer
 from running import run, start
 
 from llmdebug.demo.server import DemoServer
-from llmdebug.formats.har import write_har
+from llmdebug.formats.har_writing import har_pieces
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.formats.loading import load_exchanges
 from llmdebug.http.exchange import Exchange, Request, Response, Timing
@@ -35,7 +35,7 @@ def har(tmp_path: Path, *bodies: object) -> str:
         for number, body in enumerate(bodies)
     ]
     path = tmp_path / "recorded.har"
-    path.write_bytes(write_har(exchanges))
+    path.write_bytes(b"".join(har_pieces(exchanges)))
     return str(path)
 
 
@@ -167,7 +167,7 @@ async def test_secrets_of_a_recording_do_not_reach_another_host(tmp_path: Path) 
         body=b'{"api_key":"sk-body77","n":1}',
     )
     file = tmp_path / "leak.har"
-    file.write_bytes(write_har([Exchange(request=request)] * 2, keep_secrets=True))
+    file.write_bytes(b"".join(har_pieces([Exchange(request=request)] * 2)))
     async with RawServer() as server:
         place = await server.start(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         done = await run("replay", str(file), "--url", f"http://{place}")
@@ -182,7 +182,7 @@ async def test_a_key_of_the_url_is_not_told(tmp_path: Path) -> None:
         place = await server.start(b"HTTP/1.1 400 Bad\r\nContent-Length: 16\r\n\r\nbad: sk-secret99")
         request = Request(method="GET", url=f"http://{place}/x?api_key=sk-secret99")
         file = tmp_path / "own.har"
-        file.write_bytes(write_har([Exchange(request=request)], keep_secrets=True))
+        file.write_bytes(b"".join(har_pieces([Exchange(request=request)])))
         done = await run("replay", str(file))
         assert b"api_key=sk-secret99" in server.requests[0]
     assert "sk-secret99" not in done.out.decode() + done.err
@@ -219,3 +219,21 @@ async def test_an_address_that_is_none_is_refused_before_anything_is_sent(tmp_pa
     assert not out.exists()
     if "//" not in url:
         assert done.says(f"{url!r} is no http:// or https:// address: give the whole URL.")
+
+
+async def test_an_entry_that_cannot_be_sent_is_named_and_the_others_are_sent(tmp_path: Path) -> None:
+    async with RawServer() as server:
+        place = await server.start(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        good = {"request": {"method": "GET", "url": f"http://{place}/x"}}
+        bad = {"request": {"method": "P ST", "url": f"http://{place}/x"}}
+        file = tmp_path / "mixed.har"
+        file.write_text(json.dumps({"log": {"entries": [{"request": {}}, good, bad]}}))
+        done, lines = await run("replay", str(file)), await run("replay", str(file), "--json")
+        assert len(server.requests) == 2
+    out = done.out.decode()
+    assert (done.code, lines.code) == (2, 2)
+    assert "entry 1: The entry's request has no URL." in out
+    assert "entry 3: The method 'P ST' is no HTTP method." in out
+    assert "1 of 3 sent: 1 answered, 0 refused, 0 without an answer, 2 skipped; 1 changed" in out
+    assert [line.get("outcome") for line in lines.lines] == ["skipped", "answered", "skipped", None]
+    assert lines.lines[-1]["skipped"] == 2

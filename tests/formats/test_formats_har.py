@@ -10,9 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdebug.formats.errors import FormatError
-from llmdebug.formats.har import HarEntry, read_har, write_har
-from llmdebug.formats.loading import load_exchanges
+from llmdebug.formats.har import each_entry, read_document
+from llmdebug.formats.har_writing import har_pieces
+from llmdebug.formats.loading import open_exchanges
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
+
+
+def read(data: bytes) -> list[Exchange]:
+    """Raises the error of the first entry that has one."""
+    found = []
+    for entry in each_entry(read_document(data, ""), ""):
+        if isinstance(entry, FormatError):
+            raise entry
+        found.append(entry)
+    return found
 
 
 def har(*entries: Any) -> bytes:
@@ -48,14 +59,13 @@ FULL = {
 
 
 def test_a_full_entry() -> None:
-    [entry] = read_har(har(FULL))
-    exchange = entry.exchange
-    assert (entry.number, entry.comment) == (1, "the refused one")
+    [exchange] = read(har(FULL))
     assert exchange.request == Request(
         method="POST",
         url="https://h/v1/completions",
         headers=(("X-a", "1"), ("x-A", "2"), ("content-type", "application/json")),
         body='{"a":1,"a":2,"b":"é"}'.encode(),
+        name="the refused one",
     )
     assert exchange.response == Response(
         status=400,
@@ -70,7 +80,7 @@ def test_a_full_entry() -> None:
 
 
 def test_the_least_that_an_entry_needs() -> None:
-    bare, posting, form = read_har(
+    bare, posting, form = read(
         har(
             {"request": {"url": "http://h/"}},
             {"request": {"url": "http://h/", "postData": {"text": "x", "mimeType": "text/plain"}}, "response": {}},
@@ -80,11 +90,11 @@ def test_the_least_that_an_entry_needs() -> None:
             },
         )
     )
-    assert bare.exchange.request == Request(method="GET", url="http://h/")
-    assert posting.exchange.request.method == "POST"
-    assert posting.exchange.request.headers == (("Content-Type", "text/plain"),)
-    assert form.exchange.request.body == b"a=b+c&="
-    assert form.exchange.response == Response(status=201)
+    assert bare.request == Request(method="GET", url="http://h/")
+    assert posting.request.method == "POST"
+    assert posting.request.headers == (("Content-Type", "text/plain"),)
+    assert form.request.body == b"a=b+c&="
+    assert form.response == Response(status=201)
 
 
 @pytest.mark.parametrize(
@@ -98,10 +108,10 @@ def test_the_least_that_an_entry_needs() -> None:
     ],
 )
 def test_a_status_of_zero_is_a_failure(error: str, kind: str) -> None:
-    [entry] = read_har(har({"request": {"url": "http://h/"}, "response": {"status": 0, "_error": error}}))
-    assert entry.exchange.response is None
-    assert entry.exchange.failure is not None and entry.exchange.failure.kind == kind
-    assert error in entry.exchange.failure.message
+    [found] = read(har({"request": {"url": "http://h/"}, "response": {"status": 0, "_error": error}}))
+    assert found.response is None
+    assert found.failure is not None and found.failure.kind == kind
+    assert error in found.failure.message
 
 
 @pytest.mark.parametrize(
@@ -117,11 +127,20 @@ def test_a_status_of_zero_is_a_failure(error: str, kind: str) -> None:
             },
             "base64",
         ),
+        ({"request": {"url": "http://h/", "postData": {"text": "!!!!", "encoding": "base64"}}}, "base64"),
+        ({"request": {"url": "http://h/", "postData": {"text": {"model": "m"}}}}, "JSON where its text"),
+        ({"request": {"url": "http://h/", "postData": "x"}}, "postData is no JSON object"),
+        ({"request": {"url": "http://h/", "headers": {"a": "b"}}}, "headers are no list"),
+        ({"request": {"url": "http://h/", "method": 5}}, "method 5 is no text"),
+        ({"request": {"url": "http://h/"}, "response": {"status": "good"}}, "status 'good'"),
+        ({"request": {"url": "http://h/"}, "response": {"status": 1000}}, "status 1000"),
+        ({"request": {"url": "http://h/"}, "response": {"status": True}}, "status True"),
+        ({"request": {"url": "http://h/"}, "response": 5}, "response is no JSON object"),
     ],
 )
 def test_errors_name_the_entry(entry: Any, told: str) -> None:
     with pytest.raises(FormatError, match=told) as caught:
-        read_har(har(FULL, entry))
+        read(har(FULL, entry))
     assert caught.value.entry == 2
     assert "entry 2" in str(caught.value)
 
@@ -129,17 +148,17 @@ def test_errors_name_the_entry(entry: Any, told: str) -> None:
 @pytest.mark.parametrize("data", [b"[]", b"{}", b'{"log": []}', b'{"log": {"entries": {}}}', b"5"])
 def test_other_json_is_no_har(data: bytes) -> None:
     with pytest.raises(FormatError, match="/log/entries"):
-        read_har(data)
+        read(data)
 
 
 def test_text_that_is_no_json_names_the_line(tmp_path: Path) -> None:
     file = tmp_path / "x.har"
     file.write_text('{"log":\n{"entries": [}')
     with pytest.raises(FormatError) as caught:
-        read_har(file)
+        open_exchanges(str(file))
     assert caught.value.line == 2
     with pytest.raises(FormatError, match="no such file"):
-        read_har(tmp_path / "none.har")
+        open_exchanges(str(tmp_path / "none.har"))
 
 
 EXCHANGES = [
@@ -165,25 +184,34 @@ EXCHANGES = [
 
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:
-    data = write_har([HarEntry(exchange=EXCHANGES[0], comment="c"), *EXCHANGES[1:]])
-    entries = read_har(data)
-    assert [entry.exchange.request for entry in entries] == [exchange.request for exchange in EXCHANGES]
-    assert [entry.exchange.response for entry in entries] == [exchange.response for exchange in EXCHANGES]
-    assert [entry.exchange.failure for entry in entries] == [exchange.failure for exchange in EXCHANGES]
-    assert entries[0].exchange.timing == EXCHANGES[0].timing
-    assert entries[0].comment == "c"
+    data = b"".join(har_pieces(EXCHANGES))
+    assert read(data)[0].timing == EXCHANGES[0].timing
     file = tmp_path / "x.har"
     file.write_bytes(data)
-    assert load_exchanges(file) == [entry.exchange for entry in entries]
+    opened = open_exchanges(str(file))
+    kept = [opened.exchange(number) for number in range(len(opened))]
+    assert [one.request for one in kept] == [one.request for one in EXCHANGES]
+    assert [one.response for one in kept] == [one.response for one in EXCHANGES]
+    assert [one.failure for one in kept] == [one.failure for one in EXCHANGES]
 
 
-def test_secrets_are_written_only_when_asked_for() -> None:
-    exchange = Exchange(
-        request=Request(method="GET", url="http://h/", headers=(("Authorization", "Bearer sk-12345678"),)),
-        response=Response(status=401, body=b"bad key sk-12345678"),
-    )
-    assert b"sk-12345678" not in write_har([exchange])
-    assert write_har([exchange], keep_secrets=True).count(b"sk-12345678") == 2
+BROKEN = {"request": {"url": "http://h/", "postData": {"text": "!", "encoding": "base64"}}}
+UNSENDABLE = {"request": {"url": "wss://h/socket"}, "response": {"status": 101}}
+
+
+def test_a_bad_entry_is_listed_with_its_problem_and_the_others_work(tmp_path: Path) -> None:
+    file = tmp_path / "x.har"
+    file.write_bytes(har(FULL, BROKEN, UNSENDABLE))
+    opened = open_exchanges(str(file))
+    assert [bool(opened.problem(number)) for number in range(3)] == [False, True, True]
+    assert opened.problem(1).startswith(f"{file}, entry 2: The entry's body is no base64")
+    assert "entry 3: 'wss://h/socket' is no http" in opened.problem(2)
+    assert opened.row(1).failure == "bad_request"
+    assert opened.row(2).status == 101
+    assert opened.warnings[0].startswith("2 of 3 entries cannot be sent")
+    file.write_bytes(har(BROKEN, BROKEN))
+    with pytest.raises(FormatError, match="entry 1: The entry's body is no base64"):
+        open_exchanges(str(file))
 
 
 NAMES = (
@@ -207,8 +235,8 @@ PIECES: st.SearchStrategy[Any] = st.recursive(
 @given(st.lists(PIECES, max_size=3))
 def test_any_entries_give_exchanges_or_a_format_error(entries: list[Any]) -> None:
     try:
-        found = read_har(har(*entries))
+        found = read(har(*entries))
     except FormatError as error:
         assert error.entry is not None
     else:
-        write_har(found)
+        assert b"".join(har_pieces(found))

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmdebug.formats.errors import FormatError
@@ -18,7 +19,7 @@ from llmdebug.formats.jsonlines import (
     exchange_of,
     written_request,
 )
-from llmdebug.formats.loading import load_exchanges
+from llmdebug.formats.loading import load_exchanges, open_exchanges
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
 
 STREAMED = Exchange(
@@ -70,10 +71,42 @@ def test_a_torn_last_line_is_left_out_and_a_bad_one_named() -> None:
     assert caught.value.line == 6
 
 
-@pytest.mark.parametrize(("data", "told"), [(b" \n", "empty"), (b"hello", "neither"), (b"{}", "/log/entries")])
-def test_files_that_are_neither(data: bytes, told: str) -> None:
-    with pytest.raises(FormatError, match=told):
-        load_exchanges(data)
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("a", b" \n", "The file is empty."),
+        ("a.jsonl", b"null\nnull\n", "It looks like lines of the JSON value null."),
+        ("a", b"3", "It looks like the JSON value 3."),
+        ("a.jsonl", b"hello", "It looks like text that begins with 'hello'."),
+        ("a", b'{"prompt": "x", "id": 1}\n{}\n', "It looks like lines of a JSON object with prompt, id."),
+        ("a", b'{\n "openapi": "3",\n "paths": {}\n}', "It looks like a JSON object with openapi, paths."),
+        ("a", b"[1, 2]", "It looks like a JSON list of 2."),
+        ("a", b"{}", "It looks like an empty JSON object."),
+        ("a", b"\x1f\x8b\x08\0\0", "It looks like gzip data: unpack it first."),
+        ("a", b"\x00\x01", "It looks like binary data."),
+        ("a.har", b'{"a": 1}', "no list at /log/entries. It looks like a JSON object with a."),
+        ("a", b'{"record": "request", "id": 5}\n', "a:1: This line is no record of llmdebug: Expected `str`"),
+    ],
+)
+def test_a_foreign_file_is_told_by_what_it_looks_like(tmp_path: Path, name: str, data: bytes, told: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(FormatError) as caught:
+        open_exchanges(str(tmp_path / name))
+    assert told in str(caught.value)
+
+
+@given(st.binary(max_size=60), st.sampled_from(["jsonl", "har", "http", "sh", "txt"]))
+@settings(max_examples=300)
+def test_any_bytes_are_exchanges_or_a_sentence(data: bytes, suffix: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"f.{suffix}"
+        file.write_bytes(data)
+        try:
+            opened = open_exchanges(str(file))
+        except FormatError as error:
+            assert error.message
+        else:
+            assert [opened.problem(number) for number in range(len(opened))]
 
 
 def test_text_that_json_cannot_hold_is_kept_as_far_as_it_can_be() -> None:

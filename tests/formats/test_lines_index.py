@@ -95,7 +95,7 @@ def test_a_file_that_begins_otherwise_is_no_recording(tmp_path: Path) -> None:
 def test_a_file_that_shrinks_meanwhile_is_told(file: Path) -> None:
     recorded = RecordedLines(file)
     file.write_bytes(b"")
-    with pytest.raises(FormatError, match="is no record"):
+    with pytest.raises(FormatError, match="changed while"):
         recorded.exchange(1)
 
 
@@ -137,3 +137,22 @@ def test_progress_is_told_in_bytes(file: Path, monkeypatch: pytest.MonkeyPatch) 
     told: list[tuple[int, int]] = []
     RecordedLines(file, progress=lambda done, of: told.append((done, of)))
     assert told[-1] == (file.stat().st_size, file.stat().st_size)
+
+
+def test_a_record_of_wrong_types_is_listed_with_its_problem(tmp_path: Path) -> None:
+    good = '{"record":"request","id":"%s","at":1,"request":{"method":"%s","url":"%s","body":%s}}\n'
+    file = tmp_path / "r.jsonl"
+    bodies = [("GET", "http://h/", "{}"), ("GET", "http://h/", '{"base64":"!"}'), ("GET", "http://h/", '{"text":5}')]
+    others = [("G T", "http://h/", "{}"), ("GET", "h/x", "{}")]
+    file.write_text("".join(good % (number, *each) for number, each in enumerate([*bodies, *others])))
+    recorded = RecordedLines(file)
+    told = [recorded.problem(number).removeprefix(f"{file}, ") for number in range(5)]
+    assert told[0] == ""
+    assert [one.partition(":")[0] for one in told[1:]] == ["entry 2", "entry 3", "entry 4", "entry 5"]
+    assert "no base64" in told[1]
+    assert "Expected `str`, got `int`" in told[2]
+    assert "'G T' is no HTTP method" in told[3]
+    assert "'h/x' is no http" in told[4]
+    assert [recorded.row(number).failure for number in range(5)] == ["", "", "", "bad_request", "bad_request"]
+    stands_in = recorded.exchange(1)
+    assert stands_in.failure is not None and stands_in.failure.message == recorded.problem(1)

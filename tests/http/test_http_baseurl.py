@@ -61,3 +61,7 @@ def test_what_is_split_joins_again(base_segments: list[str], route_segments: lis
     found_base, route = split(url, base)
     assert found_base == base
     assert join(base, route) == url
+
+
+def test_a_host_that_cannot_be_is_split_all_the_same() -> None:
+    assert split("http://[::1/v1/models?a=b") == ("http://[::1", "/v1/models")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from llmdebug.formats.har import write_har
+from llmdebug.formats.har_writing import har_pieces
 from llmdebug.http.exchange import Exchange, Request, Response, Timing
 
 JSON = (("Content-Type", "application/json"),)
@@ -27,5 +27,5 @@ def har(tmp_path: Path, *bodies: object, status: int = 200) -> str:
         for body in bodies
     ]
     path = tmp_path / "pipeline.har"
-    path.write_bytes(write_har(exchanges))
+    path.write_bytes(b"".join(har_pieces(exchanges)))
     return str(path)

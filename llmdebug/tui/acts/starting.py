@@ -63,6 +63,8 @@ async def _load(screen: MainScreen) -> None:
     screen.show_entry()
     if isinstance(app, DebuggerApp) and app.notices:
         screen.tell(" ".join(app.notices), "warning")
+    elif screen.steps is not None and screen.steps.exchanges.warnings:
+        screen.tell(screen.steps.exchanges.warnings[0], "warning")
     else:
         offer(screen)
 

@@ -26,7 +26,12 @@ def step(screen: MainScreen) -> None:
         screen.tell(screen.keymap.told("All steps are done: {restart} begins again."))
         return
     sheet.current = stepper.at
+    told = stepper.pass_over()
     screen.show_entry(home=True)
+    if told:
+        screen.show_list()
+        screen.tell(told, "warning")
+        return
     screen.sending = screen.start(_step(screen, stepper, sheet))
 
 
