@@ -10,19 +10,23 @@ import base64
 import os
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from llmdebug.formats.curl_config import config_options
 from llmdebug.formats.curl_form import FormPart, form_part, multipart
-from llmdebug.formats.curl_options import MissingValue, Option, options_of
+from llmdebug.formats.curl_options import Option, OptionError, Word, options_of
+from llmdebug.formats.curl_urls import GlobError, address_of, urls_of
 from llmdebug.formats.curl_writing import curl_command
 from llmdebug.formats.errors import FormatError, read_file
-from llmdebug.formats.shellwords import ShellCommand, check_word, shell_commands
+from llmdebug.formats.shellvariables import check_word
+from llmdebug.formats.shellwords import ShellCommand, shell_commands
 from llmdebug.http.exchange import Request, header
 
 __all__ = ["curl_command", "looks_like_curl", "parse_curl", "parse_curls"]
 
+_MOST_CONFIGS = 20
 _MAX_FILE_BYTES = 256 * 1024 * 1024
 _START = re.compile(r"(?:^|[\s;&|(`])(?:\S*/)?curl(?:\.exe)?\s")
 _PROMPT = re.compile(r"^[ \t]*[$>%][ \t]+(?=(?:\w+=\S*[ \t]+)*curl)", re.MULTILINE)
@@ -41,11 +45,17 @@ def parse_curl(text: str) -> Request:
 
 
 def parse_curls(
-    text: str, *, path: str = "", folder: Path | None = None, environment: Mapping[str, str] | None = None
+    text: str,
+    *,
+    path: str = "",
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> list[Request]:
     """The requests of all curl commands in a text, at least one. Raises FormatError, with the line.
 
-    Without a folder no file is read. Shell variables that are named as secrets become `{{secret:NAME}}`.
+    Without a folder no file is read. Shell variables that are named as secrets become `{{secret:NAME}}`. `warn` gets
+    what is not followed, as sentences.
     """
     if not _START.search(text):
         raise FormatError(path, "There is no curl command in it.")
@@ -55,13 +65,22 @@ def parse_curls(
         name = posixpath.basename(command.words[0].replace("\\", "/"))
         if name in ("curl", "curl.exe"):
             requests += _requests(command, path, folder)
+            if command.taken_once and warn is not None:
+                warn(
+                    str(
+                        FormatError(
+                            path, "The loop around this command is not run: it is taken once.", line=command.line
+                        )
+                    )
+                )
     if not requests:
         raise FormatError(path, "There is no curl command in it.")
     return requests
 
 
 def _requests(command: ShellCommand, path: str, folder: Path | None) -> list[Request]:
-    words = [check_word(word, path, command.line) for word in command.words[1:]]
+    placed = zip(command.words[1:], command.lines[1:], strict=True)
+    words = [Word(check_word(word, path, line), line) for word, line in placed]
     found: list[Request] = []
     group = _Command(command, path, folder)
     try:
@@ -71,9 +90,11 @@ def _requests(command: ShellCommand, path: str, folder: Path | None) -> list[Req
                 group = _Command(command, path, folder)
             else:
                 group.take(option)
-    except MissingValue as error:
-        raise FormatError(path, str(error), line=command.line) from None
-    return found + group.requests()
+        return found + group.requests()
+    except OptionError as error:
+        raise FormatError(path, f"{error}.", line=error.line) from None
+    except GlobError as error:
+        raise FormatError(path, f"{error}.", line=command.line) from None
 
 
 class _Command:
@@ -93,12 +114,13 @@ class _Command:
         self._query: list[str] = []
         self._cookies: list[str] = []
         self._upload = self._userinfo = ""
-        self._get = self._head = self._as_is = False
+        self._get = self._head = self._as_is = self._no_globs = False
+        self._configs = 0
         self._lower: list[tuple[str, str]] = []
         """Headers that a -H of the same name wins over."""
 
     def take(self, option: Option) -> None:
-        name, value = option
+        name, value, line = option
         if name in ("", "url"):
             self._urls.append(value)
         elif name in _DATA:
@@ -113,6 +135,8 @@ class _Command:
             self._cookies.append(value)
         elif name == "user":
             self._take_user(value if ":" in value else value + ":")
+        elif name == "config":
+            self._take_config(value, line)
         else:
             self._take_rest(name, value)
 
@@ -125,6 +149,8 @@ class _Command:
             self._lower.append(("Authorization", f"Bearer {value}"))
         elif name == "range":
             self._lower.append(("Range", f"bytes={value}"))
+        elif name == "continue-at" and value.isdecimal() and int(value):
+            self._lower.append(("Range", f"bytes={value}-"))
         elif name in _HEADERS:
             self._lower.append((_HEADERS[name], value.partition(";auto")[0] if name == "referer" else value))
         elif name == "get":
@@ -133,6 +159,17 @@ class _Command:
             self._head = True
         elif name == "path-as-is":
             self._as_is = True
+        elif name == "globoff":
+            self._no_globs = True
+
+    def _take_config(self, name: str, line: int) -> None:
+        self._configs += 1
+        if self._configs > _MOST_CONFIGS:
+            raise OptionError("Config files lead to one another", line)
+        for option in config_options(self._file(name).decode("utf-8", "replace"), line):
+            if option.name == "next":
+                raise OptionError("A config file with several requests (next) is not followed here", line)
+            self.take(option)
 
     def _take_user(self, pair: str) -> None:
         """A password that is known by its name alone goes into the address, where it is filled in when sent."""
@@ -206,14 +243,15 @@ class _Command:
         """One for each URL."""
         if not self._urls:
             raise self._error("This curl command names no URL")
-        return [self._request(url) for url in self._urls]
+        expanded = self._urls if self._no_globs else [one for url in self._urls for one in urls_of(url)]
+        return [self._request(url) for url in expanded]
 
     def _request(self, url: str) -> Request:
         body, kind = self._body()
         query = list(self._query)
         if self._get and self._data is not None:
             query.append(self._data.decode("utf-8", "surrogateescape"))
-        address = _address(url, query, as_is=self._as_is)
+        address = address_of(url, query, as_is=self._as_is)
         if self._upload and address.endswith("/"):
             address += quote(posixpath.basename(self._upload))
         if self._userinfo:
@@ -248,34 +286,6 @@ class _Command:
         if self._json and "accept" not in given and header(headers, "Accept") is None:
             lower.append(("Accept", "application/json"))
         return (*headers, *lower)
-
-
-def _address(url: str, query: list[str], *, as_is: bool) -> str:
-    address = url if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url) else f"http://{url}"
-    address = address.partition("#")[0]
-    path, mark, given = address.partition("?")
-    if not as_is:
-        path = _without_dots(path)
-    joined = "&".join([*([given] if mark and given else []), *(piece for piece in query if piece)])
-    return path + ("?" + joined if joined or mark else "")
-
-
-def _without_dots(address: str) -> str:
-    """`/a/../b` as curl sends it: `/b`."""
-    scheme, mark, rest = address.partition("://")
-    place, slash, path = rest.partition("/")
-    if not slash or "/." not in "/" + path:
-        return address
-    kept: list[str] = []
-    segments = path.split("/")
-    for segment in segments:
-        if segment == "..":
-            del kept[-1:]
-        elif segment != ".":
-            kept.append(segment)
-    if segments[-1] in (".", ".."):
-        kept.append("")
-    return f"{scheme}{mark}{place}/{'/'.join(kept)}"
 
 
 def _quoted(raw: bytes) -> bytes:

@@ -65,8 +65,9 @@ def open_exchanges(
         return read_batch(data, path=path, base_url=base_url, answers=joined)
     text = decode_text(data, path)
     if known == "curl":
-        found = parse_curls(text, path=path, folder=Path(path).parent)
-        return listed((Exchange(request=request) for request in found), path, "curl")
+        told: list[str] = []
+        found = parse_curls(text, path=path, folder=Path(path).parent, warn=told.append)
+        return listed((Exchange(request=request) for request in found), path, "curl", warnings=tuple(told))
     file = parse_http_text(text, path=path, folder=Path(path).parent, base_url=base_url, variables=variables)
     requests = [Exchange(request=request) for request in file.requests()]
     if not requests:

@@ -1,9 +1,9 @@
 """Shell text taken apart into commands and their words. Nothing is run.
 
 Quotes, line continuations, comments, here-documents, pipes and lists of commands are read as a shell reads
-them; variables get the values that the text itself gives them, else those of the environment. What only
-running something could tell (`$(…)`) stays in its word as a mark, which `check_word` turns into an error.
-A command inside `$(…)` is found as well: `answer=$(curl …)`.
+them; variables get the values that the text itself gives them, else those of the environment, and `for` over
+plain words is followed. What only running something could tell (`$(…)`, a variable that is not set) stays in its
+word as a mark, which `check_word` turns into an error. A command inside `$(…)` is found as well: `answer=$(curl …)`.
 """
 
 from __future__ import annotations
@@ -14,50 +14,58 @@ from collections.abc import Mapping
 import msgspec
 
 from llmdebug.formats.errors import FormatError
-from llmdebug.http.secretnames import is_secret_parameter
+from llmdebug.formats.shellquotes import ANSI_QUOTED, parenthesis_end, unescaped
+from llmdebug.formats.shellvariables import EXPANSION, IN_HERE_DOCUMENT, OUTPUT, Variables, mark
 
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "'": "'", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|([eE])|(.))", re.DOTALL
-)
 _PLAIN = re.compile(r"[^\s'\"\\$`#|&;<>()^]+")
 _OPERATOR = re.compile(r"\d?(?:<<<|<<-?|>>|>&|<&|&>|>\||[<>])|\|\|?|&&?|;;?|[()]")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?([-=?+])([^{}]*))?\}|([A-Za-z_]\w*))")
-_IN_HERE_DOCUMENT = re.compile(r"\\(?P<escaped>[\\$`\n])|\$(?P<command>\()|(?P<variable>\$\{?[A-Za-z_][^\s{}\"']*\}?)")
-_ANSI_QUOTED = re.compile(r"\$'([^'\\]*+(?:\\.[^'\\]*+)*+)'", re.DOTALL)
-_PARENTHESES = re.compile(r"""'[^']*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|\\.|[()]""", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _WORDS_BEFORE = "then do else elif if while until ! { time sudo command exec nohup export declare local readonly env"
 _LEADING = frozenset(_WORDS_BEFORE.split())
-_MARK = "\0"
-"""Stands in a word for what only running something could tell; a shell's word cannot hold it."""
+_WILD = re.compile(r"[*?\[{\0]")
+_NUL = "This holds a NUL character, which no argument of a command can hold."
 MAX_NESTED = 20
+MAX_TURNS = 1_000
+Word = tuple[str, int]
+"""A word and its line."""
 
 
 class ShellCommand(msgspec.Struct, frozen=True):
     """A command's words, its name first, without assignments and redirections."""
 
     words: tuple[str, ...]
-    line: int
+    lines: tuple[int, ...]
+    """Of each word."""
     stdin: str | None = None
     """From a here-document or here-string."""
     stdin_file: str = ""
+    taken_once: bool = False
+    """Whether it stands in a loop that is not followed."""
+
+    @property
+    def line(self) -> int:
+        return self.lines[0]
 
 
 def shell_commands(text: str, *, path: str = "", environment: Mapping[str, str]) -> list[ShellCommand]:
-    """Raises FormatError where a quote or a here-document is not closed."""
+    """Raises FormatError where a quote or a here-document is not closed, and for a NUL, which no argument can hold."""
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise FormatError(path, _NUL, line=line)
     reader = _Reader(text, path, environment)
     reader.read()
     return reader.commands
 
 
-def check_word(word: str, path: str, line: int) -> str:
-    """The word. Raises FormatError where a part of it is not known."""
-    if _MARK in word:
-        told = "A part of this command is the output of another: it is not run. Write its text in its place."
-        raise FormatError(path, told, line=line)
-    return word
+class _Loop:
+    """A loop whose commands are being read; `for` over words that are known is gone through turn by turn."""
+
+    def __init__(self, start: int, name: str = "", left: tuple[str, ...] = ()) -> None:
+        self.start = start
+        self.name = name
+        self.left = list(left)
+        self.is_followed = bool(left)
 
 
 class _Reader:
@@ -69,12 +77,13 @@ class _Reader:
         self._text = text
         self._path = path
         self._environment = environment
-        self._own: dict[str, str] = {}
-        """Variables that the text sets."""
+        self._variables = Variables(environment)
+        self._loops: list[_Loop] = []
+        self._turns = 0
         self._depth = depth
         self._at = 0
         self._counted = (0, first_line)
-        self._words: list[str] = []
+        self._words: list[Word] = []
         self._line = 0
         self._word: list[str] | None = None
         self._stdin: str | None = None
@@ -87,7 +96,8 @@ class _Reader:
     def read(self) -> None:
         while self._at < len(self._text):
             self._next()
-        self._end_command()
+            if self._at >= len(self._text):
+                self._end_command()
         if self._waiting:
             raise self._error(f"The here-document is not closed with {self._waiting[0][0]}")
 
@@ -118,10 +128,13 @@ class _Reader:
         if letter == "'":
             self._put(text[at + 1 : self._closed("'", at + 1)])
         elif text.startswith("$'", at):
-            match = _ANSI_QUOTED.match(text, at)
+            match = ANSI_QUOTED.match(text, at)
             if match is None:
                 raise self._error("A quote is not closed")
-            self._put(_unescaped(match[1]))
+            quoted = unescaped(match[1])
+            if "\0" in quoted:
+                raise FormatError(self._path, _NUL, line=self._line_at(at))
+            self._put(quoted)
             self._at = match.end()
         elif letter == '"' or text.startswith('$"', at):
             self._at += 1 if letter == '"' else 2
@@ -165,13 +178,13 @@ class _Reader:
     def _expansion(self) -> str:
         """What stands for `$…` or `…` in backquotes; goes on behind it."""
         text, at = self._text, self._at
-        match = _VARIABLE.match(text, at)
+        match = EXPANSION.match(text, at)
         if match is not None:
             self._at = match.end()
-            return self._value(match)
+            return self._variables.value(match)
         inner = None
         if text.startswith("$(", at):
-            end = _parenthesis_end(text, at + 2)
+            end = parenthesis_end(text, at + 2)
             if end is None:
                 raise self._error("A parenthesis is not closed")
             inner, self._at = text[at + 2 : end], end + 1
@@ -182,21 +195,10 @@ class _Reader:
             return text[at]
         if self._depth < MAX_NESTED and "curl" in inner:
             below = _Reader(inner, self._path, self._environment, self._depth + 1, self._line_at(at))
-            below._own = self._own
+            below._variables = self._variables
             below.read()
             self.commands += below.commands
-        return _MARK
-
-    def _value(self, match: re.Match[str]) -> str:
-        """A variable's value; a secret of the environment by its name, and an unknown variable as it is written."""
-        name = match[1] or match[4]
-        own = self._own.get(name)
-        value = self._environment.get(name) if own is None else own
-        if match[2] in ("-", "=") and not value:
-            return str(match[3])
-        if own is None and is_secret_parameter(name):
-            return "{{secret:" + name + "}}"
-        return match[0] if value is None else value
+        return OUTPUT
 
     def _operator(self, letter: str) -> None:
         match = _OPERATOR.match(self._text, self._at)
@@ -215,8 +217,7 @@ class _Reader:
     def _put(self, piece: str) -> None:
         if self._word is None:
             self._word = []
-            if not self._words:
-                self._line = self._line_at(self._at)
+            self._line = self._line_at(self._at)
         self._word.append(piece)
 
     def _end_word(self) -> None:
@@ -225,7 +226,7 @@ class _Reader:
         word, self._word = "".join(self._word), None
         sign, self._redirect = self._redirect, ""
         if not sign:
-            self._words.append(word)
+            self._words.append((word, self._line))
         elif sign == "<<<":
             self._stdin = word + "\n"
         elif sign.startswith("<<"):
@@ -240,31 +241,67 @@ class _Reader:
         words = self._words
         assigned: dict[str, str] = {}
         while words:
-            match = _ASSIGNMENT.fullmatch(words[0])
+            first = words[0][0]
+            match = _ASSIGNMENT.fullmatch(first)
             if match is not None:
                 assigned[match[1]] = match[2]
-            elif words[0] not in _LEADING:
+            elif first in ("while", "until"):
+                self._loops.append(_Loop(self._at))
+            elif first not in _LEADING:
                 break
             words = words[1:]
-        if words:
-            self.commands.append(ShellCommand(tuple(words), self._line, self._stdin, self._stdin_file))
-        else:
-            self._own.update(assigned)
+        stdin, stdin_file = self._stdin, self._stdin_file
         self._words, self._stdin, self._stdin_file, self._redirect = [], None, "", ""
+        if not words:
+            self._variables.own.update(assigned)
+        elif not self._control(*(word for word, _ in words)):
+            once = any(not loop.is_followed for loop in self._loops)
+            texts, lines = zip(*words, strict=True)
+            self.commands.append(ShellCommand(texts, lines, stdin, stdin_file, once))
+
+    def _control(self, name: str, *words: str) -> bool:
+        """Follows what decides about the commands around it; whether it is such."""
+        if name == "for":
+            self._begin_loop(words)
+        elif name == "read":
+            told = "The variable {} is read from elsewhere while the script runs: write its value in its place."
+            self._variables.own.update({word: mark(told.format(word)) for word in words if word.isidentifier()})
+        elif name == "done" and self._loops:
+            self._end_turn(self._loops[-1])
+        else:
+            return False
+        return True
+
+    def _begin_loop(self, words: tuple[str, ...]) -> None:
+        name, values = (words[0] if words else ""), words[2:]
+        if all(_WILD.search(value) is None for value in values) and words[1:2] == ("in",):
+            self._loops.append(_Loop(self._at, name, values))
+            self._end_turn(self._loops[-1])
+            return
+        self._loops.append(_Loop(self._at))
+        told = f"The variable {name} is set by a loop that is not followed: write its commands out, one for each value."
+        self._variables.own[name] = mark(told)
+
+    def _end_turn(self, loop: _Loop) -> None:
+        if not loop.left:
+            self._loops.pop()
+            return
+        self._turns += 1
+        if self._turns > MAX_TURNS:
+            raise FormatError(
+                self._path, f"The loops make more than {MAX_TURNS:,} turns.", line=self._line_at(loop.start)
+            )
+        self._variables.own[loop.name] = loop.left.pop(0)
+        self._at = loop.start
 
     def _here_documents(self) -> None:
         waiting, self._waiting = self._waiting, []
         for end_word, quoted, without_tabs, number in waiting:
             body = self._here_document(end_word, without_tabs)
             if not quoted:
-                body = _IN_HERE_DOCUMENT.sub(self._of_here_document, body)
+                body = IN_HERE_DOCUMENT.sub(self._variables.of_here_document, body)
             if number < len(self.commands):
                 self.commands[number] = msgspec.structs.replace(self.commands[number], stdin=body)
-
-    def _of_here_document(self, match: re.Match[str]) -> str:
-        if match["escaped"]:
-            return "" if match["escaped"] == "\n" else match["escaped"]
-        return _MARK if match["command"] else _VARIABLE.sub(self._value, match["variable"])
 
     def _here_document(self, end_word: str, without_tabs: bool) -> str:
         lines: list[str] = []
@@ -288,29 +325,3 @@ class _Reader:
 
     def _error(self, told: str) -> FormatError:
         return FormatError(self._path, f"The shell text is not complete: {told}.", line=self._line_at(self._at))
-
-
-def _parenthesis_end(text: str, start: int) -> int | None:
-    """Where a `$(` is closed, quotes passed over."""
-    depth = 1
-    for match in _PARENTHESES.finditer(text, start):
-        depth += {"(": 1, ")": -1}.get(match[0], 0)
-        if depth == 0:
-            return match.start()
-    return None
-
-
-def _unescaped(text: str) -> str:
-    """As `$'…'` says it; bytes that are written one by one become the text they make."""
-
-    def letter(match: re.Match[str]) -> str:
-        hexadecimal = match[2] or match[3]
-        if hexadecimal:
-            code = int(hexadecimal, 16)
-            return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
-        if match[1] or match[4]:
-            byte = int(match[1], 16) if match[1] else int(match[4], 8) & 0xFF
-            return chr(byte) if byte < 0x80 else chr(0xDC00 + byte)
-        return "\x1b" if match[5] else _ESCAPES.get(match[6], "\\" + match[6])
-
-    return _ESCAPE.sub(letter, text).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")

@@ -109,7 +109,7 @@ def test_secrets_of_the_environment_stand_by_their_names() -> None:
     assert request.headers[0] == ("Authorization", "Bearer {{secret:OPENAI_API_KEY}}")
     assert header(request.headers, "X-Org") == "o"
     assert request.url == "http://me:{{secret:PASSWORD}}@x"
-    [own] = parse_curls("OPENAI_API_KEY=sk-2\n" + command, environment={})
+    [own] = parse_curls("OPENAI_API_KEY=sk-2\n" + command, environment={"ORG": "o"})
     assert own.headers[0] == ("Authorization", "Bearer sk-2")
 
 
@@ -124,10 +124,53 @@ def test_secrets_of_the_environment_stand_by_their_names() -> None:
         ("curl http://x -d @- <<E\n$(date)\nE", "f.sh:1: A part of this command is the output of another"),
         ("curl http://x -F novalue", "f.sh:1: 'novalue' is no field of a form"),
         ("curl -d @- http://x <<E\nabc", "f.sh:2: The shell text is not complete: The here-document"),
+        ("echo\ncurl http://x \\\n  -d $BODY", "f.sh:3: The variable BODY is not set"),
+        ('curl http://x -d "a ${UNSET} b"', "f.sh:1: The variable UNSET is not set"),
+        ('A="$NONE"\ncurl http://x/$A', "f.sh:2: The variable NONE is not set"),
+        ('curl http://x -d "costs $5"', "f.sh:1: $5 is what a script is called with"),
+        ("curl http://x/${A%%/*}", "f.sh:1: ${A%%/*} is no expansion"),
+        ("curl http://x/`date`", "f.sh:1: A part of this command is the output of another"),
+        ("curl http://x -d @- <<E\n$NONE\nE", "f.sh:1: The variable NONE is not set"),
+        ("for f in *.json; do\ncurl http://x/$f\ndone", "f.sh:2: The variable f is set by a loop"),
+        ("while read -r id; do\ncurl http://x/$id\ndone < ids", "f.sh:2: The variable id is read from elsewhere"),
+        ("curl http://x \\\n --no-such-thing a", "f.sh:2: curl has no option --no-such-thing"),
+        ("curl http://x --heder 'A: b'", "f.sh:1: curl has no option --heder; it has --header."),
+        ("curl -sW http://x", "f.sh:1: curl has no option -W (in -sW)."),
+        ("curl --digest -u a:b http://x", "f.sh:1: The option --digest signs in its own way"),
+        ("curl -K none.cfg", "f.sh:1: The file none.cfg: There is no such file."),
+        ("curl -K bad.cfg", "f.sh:1: Line 2 of its config file: curl has no option --what."),
+        ("curl -K self.cfg", "f.sh:1: Config files lead to one another."),
+        ("curl 'http://x/{a'", "f.sh:1: curl takes { at position 10 of the URL for a pattern"),
+        ("curl 'http://x/[a]'", "f.sh:1: curl takes [a] at position 10"),
+        ("curl 'http://x/[1-9999]'", "f.sh:1: [1-9999] stands for 9,999 URLs"),
+        ("curl 'http://x/[1-99]/[1-99]'", "f.sh:1: The URL stands for 9,801 URLs"),
+        ("echo\ncurl http://x/\0", "f.sh:2: This holds a NUL character"),
+        ("curl http://x -d $'a\\x00'", "f.sh:1: This holds a NUL character"),
+        (
+            "for a in %s; do for b in %s; do curl http://x; done; done" % (("1 " * 50,) * 2),
+            "f.sh:1: The loops make more",
+        ),
         ("echo curls", "f.sh: There is no curl command in it."),
     ],
 )
 def test_what_is_not_read_is_told_with_its_line(script: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.cfg").write_text("url = http://x\nwhat = 1\n")
+    (tmp_path / "self.cfg").write_text("config = self.cfg\n")
     with pytest.raises(FormatError) as error:
         parse_curls(script, path="f.sh", folder=tmp_path, environment={})
     assert str(error.value).startswith(told)
+
+
+def test_loops_over_words_are_followed_and_others_taken_once() -> None:
+    told: list[str] = []
+    script = "for m in a b; do for n in 1 2; do curl http://x/$m$n; done; done\nwhile true; do curl http://y; done\ncurl http://z"
+    urls = [request.url for request in parse_curls(script, path="f", environment={}, warn=told.append)]
+    assert urls == ["http://x/a1", "http://x/a2", "http://x/b1", "http://x/b2", "http://y", "http://z"]
+    assert told == ["f:2: The loop around this command is not run: it is taken once."]
+
+
+def test_variables_of_a_replay_are_no_patterns_of_a_url() -> None:
+    url = "http://x/{{login.response.body.$.id}}/[1-2]?k={{secret:API_KEY}}"
+    assert [request.url for request in parse_curls(f"curl '{url}'", environment={})] == [
+        url.replace("[1-2]", number) for number in "12"
+    ]

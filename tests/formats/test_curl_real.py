@@ -35,6 +35,16 @@ FORMS = {
         "temperature": 0.7
       }'""",
     "get": "curl URL/v1/models",
+    "patterns": "curl 'URL/{a,b}/[1-3]' URL/[08-10:2]/[a-c:2]",
+    "no patterns": "curl -g 'URL/{a,b}[1-3]?x={}'",
+    "escaped patterns": r"curl 'URL/\[x\]\{y\}'",
+    "a set of one": """curl 'URL/x?q={"a":1}'""",
+    "config file": "curl -K curl.cfg -H 'X-After: 1' URL/second",
+    "loop": """for model in alice "bob jones"; do
+      curl URL/x --json "{\\"model\\": \\"$model\\"}"; done""",
+    "defaults": 'curl "URL/${NONE:-x}/${MODEL_NAME:+y}${NONE:+z}"',
+    "continued": "curl -C 5 URL/file",
+    "negated switches": "curl --no-progress-meter --no-keepalive --fail-with-body URL/x",
     "get with a key": 'curl -s URL/v1/models -H "Authorization: Bearer ${OPENAI_API_KEY}" | jq ".data[].id"',
     "piped": """curl -sS -N URL/v1/completions -H 'Content-Type: application/json' -d '{"stream": true}' | tee out.txt | head""",
     "prompt sign": "$ curl -i URL/health",
@@ -123,6 +133,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "lines.txt").write_text("a=1\r\nb=é &\n")
     (tmp_path / "headers.txt").write_text("X-One: 1\nX-Two: two words\n")
     (tmp_path / "bytes.bin").write_bytes(bytes(range(256)))
+    (tmp_path / "curl.cfg").write_text(
+        '# a comment\nuser-agent = "my agent/2"\n-H "X-Config: a \\"b\\"\\tc"\nheader: X-Bare:1\nrequest=PUT\n--data a=1\n'
+    )
     (tmp_path / "clip.wav").write_bytes(b"RIFF\r\n\0--x")
     return tmp_path
 
