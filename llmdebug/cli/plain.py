@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+ONCE = ("--file", "--tokenizer", "--model")
+"""Options of `open` that have one value each."""
+
 
 class Line(NamedTuple):
     """A command line taken apart."""
@@ -24,7 +27,7 @@ def run_plain(words: Sequence[str]) -> int | None:
     if command == "diagnose":
         return _diagnose(taken_apart(rest, values=("--source",), flags=("--json",)))
     if command == "open":
-        return _open(taken_apart(rest, values=("--source", "--file"), flags=()))
+        return _open(taken_apart(rest, values=("--source", *ONCE), flags=("--no-probe", "--no-record")))
     return _demo() if command == "demo" and not rest else None
 
 
@@ -57,16 +60,19 @@ def _diagnose(line: Line | None) -> int | None:
 
 
 def _open(line: Line | None) -> int | None:
-    if line is None or len(line.words) > 1 or len(line.values["--file"]) > 1:
+    if line is None or len(line.words) > 1 or any(len(line.values[name]) > 1 for name in ONCE):
         return None
     from llmdebug.cli.screen import show_screen
     from llmdebug.config.load import load_settings
 
+    once = {name: line.values[name][0] for name in ONCE if line.values[name]}
     return show_screen(
-        load_settings(),
+        load_settings(flags={name: False for name in ("record", "probe") if f"--no-{name}" in line.flags}),
         base_url=line.words[0] if line.words else None,
         sources=line.values["--source"],
-        file=line.values["--file"][0] if line.values["--file"] else None,
+        file=once.get("--file"),
+        tokenizer=once.get("--tokenizer", ""),
+        model=once.get("--model", ""),
     )
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +19,11 @@ from hypothesis import strategies as st
 from running import run, start
 
 import llmdebug
+from llmdebug.cli import screen
 from llmdebug.cli.exit_codes import EPILOG, ExitCode
-from llmdebug.cli.main import COMMANDS
+from llmdebug.cli.main import COMMANDS, application
 from llmdebug.cli.plain import run_plain, taken_apart
+from llmdebug.config.settings import Settings
 from llmdebug.demo.server import REQUESTS, DemoServer
 
 README = (Path(llmdebug.__file__).parent.parent / "README.md").read_text()
@@ -196,11 +199,31 @@ def test_a_terminal_is_not_steered(tmp_path: Path) -> None:
         ["demo", "--check"],
         ["open", "a", "b"],
         ["open", "--help"],
+        ["open", "--file", "a", "--file", "b"],
+        ["open", "--tokenizer"],
         ["send", "a"],
     ],
 )
 def test_lines_that_are_left_to_typer(words: list[str]) -> None:
     assert run_plain(words) is None
+
+
+def test_the_screen_s_own_options_are_read_without_typer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they are with it: what is imported on the way to the first picture is waited for."""
+    shown: list[dict[str, Any]] = []
+
+    def show(settings: Settings, **given: Any) -> int:
+        shown.append({"record": settings.record, "probe": settings.probe, **given})
+        return 0
+
+    monkeypatch.setattr(screen, "show_screen", show)
+    words = ["http://a", "--source", "x", "--file", "f", "--tokenizer", "t", "--model", "m", "--no-probe"]
+    assert run_plain(["open", *words]) == 0
+    with pytest.raises(SystemExit):
+        application(["open"])(["open", *words])
+    of_typer = {name: shown[1][name] for name in shown[0]}
+    assert shown[0] == of_typer
+    assert (shown[0]["tokenizer"], shown[0]["model"], shown[0]["probe"], shown[0]["record"]) == ("t", "m", False, True)
 
 
 def test_a_line_taken_apart() -> None:
