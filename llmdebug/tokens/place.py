@@ -11,6 +11,8 @@ from llmdebug.tokens.values import TokenizerError
 FILE_NAME = "tokenizer.json"
 CONFIG_NAME = "tokenizer_config.json"
 KNOWN_FILES = (FILE_NAME, CONFIG_NAME, "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
+BESIDE = ("special_tokens_map.json", "added_tokens.json", "config.json", "chat_template.jinja", "merges.txt")
+"""What is read beside them, where it is there."""
 MAX_BYTES = 200_000_000
 """Of one file; the largest known tokenizer has 35 MB."""
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")
@@ -43,10 +45,13 @@ def find_tokenizer(name: str) -> Place:
 
 
 def _readable_folder(folder: Path) -> Path:
-    found = [known for known in KNOWN_FILES if (folder / known).is_file()]
-    for known in found:
-        _check_size(folder / known)
-    if found:
+    for name in (*KNOWN_FILES, *BESIDE):
+        path = folder / name
+        if path.is_file():
+            _check_size(path)
+        elif path.exists() and not path.is_dir():
+            raise TokenizerError(f"{path}: this is no file but a pipe, a socket or a device; it is not opened.")
+    if any((folder / known).is_file() for known in KNOWN_FILES):
         return folder
     if any(folder.glob("*.gguf")):
         raise TokenizerError(f"{folder}: a GGUF file's tokenizer is not read here; the server's own /tokenize has it.")

@@ -112,7 +112,13 @@ class LocalTokenizer:
         self, chat: Chat, template: str | None = None, *, progress: Progress = _silent
     ) -> Reading | TemplateFault:
         """The conversation as one text with its tokens. Raises TokenizerError."""
-        answer = await self._ask(Render(chat, template, RENDER_S), progress)
+        try:
+            order = Render(msgspec.json.encode(chat), template and _sendable(template), RENDER_S)
+        except UnicodeEncodeError as error:
+            raise TokenizerError("A text of the request holds half a surrogate pair: no UTF-8.") from error
+        except RecursionError as error:
+            raise TokenizerError("The request is nested too deep to be put together.") from error
+        answer = await self._ask(order, progress)
         return answer.fault if isinstance(answer, Faulty) else self._reading(answer)
 
     def _reading(self, answer: Answer) -> Reading:
@@ -169,10 +175,7 @@ async def _started(hub: bool) -> Process:
 
 async def _asked(process: Process, order: Order, seconds: float, progress: Progress) -> Answer:
     assert process.stdin is not None and process.stdout is not None
-    try:
-        message = packed(order)
-    except (OverflowError, TypeError, ValueError, UnicodeEncodeError, RecursionError) as error:
-        raise TokenizerError(f"The request cannot be given to the tokenizer: {error}.") from error
+    message = packed(order)
     stage = Stage("the tokenizer", seconds)
     try:
         async with asyncio.timeout(seconds) as limit:

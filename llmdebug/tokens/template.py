@@ -103,10 +103,10 @@ def reads_parts(source: str) -> bool:
 
 def fault_of(error: Exception, source: str, count: int, seconds: float) -> TemplateFault:
     """The template's line and message where an error came up."""
-    runaway = _runaway(error, seconds)
+    frames = list(_template_frames(error))
+    runaway = _runaway(error, seconds, is_running=bool(frames))
     text = runaway or " ".join(str(error).split())[:MAX_MESSAGE] or type(error).__name__
     fault = TemplateFault(message=text, stopped=bool(runaway))
-    frames = list(_template_frames(error))
     unreadable = getattr(error, "lineno", None)
     line = unreadable if isinstance(unreadable, int) else frames[-1][1] if frames else None
     if line is None:
@@ -115,13 +115,15 @@ def fault_of(error: Exception, source: str, count: int, seconds: float) -> Templ
     return msgspec.structs.replace(fault, line=line, source=_line_of(source, line), index=None if runaway else index)
 
 
-def _runaway(error: Exception, seconds: float) -> str:
+def _runaway(error: Exception, seconds: float, *, is_running: bool) -> str:
     """What a template does that would go on and on; empty where it is another error."""
     if isinstance(error, bounds.OutOfTime):
         return f"does not end: it was stopped after {seconds:g} s"
     if isinstance(error, MemoryError):
         return f"wants more than {bounds.TO_RENDER // 2**20:,} MiB of memory: it was stopped"
-    return "calls itself without end: it was stopped" if isinstance(error, RecursionError) else ""
+    if isinstance(error, RecursionError):
+        return "calls itself without end: it was stopped" if is_running else "is nested too deep to be read"
+    return ""
 
 
 def _line_of(source: str, line: int) -> str:

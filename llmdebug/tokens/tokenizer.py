@@ -32,6 +32,8 @@ from llmdebug.tokens.values import (
 
 MAX_LIMIT = 10**9
 """Context lengths beyond are a way to write "none"."""
+WIDEST = 2**63
+"""Numbers from here on count nothing."""
 HUB_S = 10.0
 """Longest the hub may take to answer at all."""
 MAX_CONFIG = 5_000_000
@@ -264,7 +266,7 @@ def _nested(config: dict[str, Any], key: str) -> Any:
 
 
 def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < WIDEST else None
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from llmdebug.tokens.values import Chat, Reading, TemplateFault, Vocabulary
+from llmdebug.tokens.values import Reading, TemplateFault, Vocabulary
 
 LENGTH = struct.Struct(">I")
 MAX_MESSAGE = 512_000_000
@@ -38,7 +38,8 @@ class Decode(msgspec.Struct, frozen=True, tag=True):
 class Render(msgspec.Struct, frozen=True, tag=True):
     """Answered with a Reading of the rendered text, or a TemplateFault."""
 
-    chat: Chat
+    chat: bytes
+    """A Chat as JSON: its numbers may have any number of digits."""
     template: str | None
     seconds: float
     """Longest the template may take."""

@@ -16,7 +16,7 @@ import msgspec
 from llmdebug.tokens import bounds
 from llmdebug.tokens.template import place_of, render, template_of
 from llmdebug.tokens.tokenizer import Tokenizer, load
-from llmdebug.tokens.values import TemplateFault, TokenizerError
+from llmdebug.tokens.values import MAX_TEXT, Chat, TemplateFault, TokenizerError
 from llmdebug.tokens.wire import (
     ANSWER_S,
     Answer,
@@ -93,12 +93,17 @@ def _carried_out(tokenizer: Tokenizer, order: Order, say: Say) -> Answer:
 
 
 def _rendered(tokenizer: Tokenizer, order: Render, say: Say) -> Answer:
-    source = order.template or template_of(tokenizer.loaded, order.chat)
+    chat = msgspec.json.decode(order.chat, type=Chat)
+    source = order.template or template_of(tokenizer.loaded, chat)
     place = "chat_template of the request" if order.template else place_of(source, tokenizer.loaded, tokenizer.place)
     say(Stage(f"rendering the chat template, {place}", 2 * order.seconds))
-    text = render(tokenizer.loaded, order.chat, source, seconds=order.seconds)
+    text = render(tokenizer.loaded, chat, source, seconds=order.seconds)
     if isinstance(text, TemplateFault):
         return Faulty(msgspec.structs.replace(text, template=place))
+    if len(text) > MAX_TEXT:
+        raise TokenizerError(
+            f"The chat template, {place}, makes {len(text):,} characters; at most {MAX_TEXT:,} are turned into ids."
+        )
     say(Stage(f"turning the {len(text):,} characters of the rendered chat into ids", ANSWER_S))
     with bounds.memory(bounds.TO_READ):
         return Read(tokenizer.encode(text, special=False))

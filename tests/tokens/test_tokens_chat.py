@@ -160,6 +160,11 @@ def test_a_template_without_end_is_stopped_at_its_line(loaded: Any, template: st
     assert (found.told, found.line, found.index) == (told, 2, None)
 
 
+def test_a_template_that_is_nested_too_deep_is_not_said_to_run(loaded: Any) -> None:
+    for template in ("{% if 1 %}" * 3_000, "{{ " + "(" * 5_000, "{{ " + "+".join("1" * 20_000) + " }}"):
+        assert fault(loaded, template, USER).told == "the chat template is nested too deep to be read"
+
+
 def test_a_template_reads_no_files(loaded: Any) -> None:
     for template in ("{% include '/etc/passwd' %}", "{% import '/etc/passwd' as x %}", "{% extends '/etc/passwd' %}"):
         assert "no loader" in fault(loaded, template, USER).message

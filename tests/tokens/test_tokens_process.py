@@ -50,6 +50,23 @@ async def test_a_conversation_is_rendered_or_faulty(folders: Mapping[str, Path])
         assert isinstance(hungry, TemplateFault) and "memory" in hungry.message
 
 
+async def test_a_conversation_of_any_values_is_given_to_the_template(folders: Mapping[str, Path]) -> None:
+    """Numbers of any length; what is no text, or too deep, is told."""
+    deep: object = "a"
+    for _ in range(3_000):
+        deep = [deep]
+    async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
+        wide = await local.render(Chat(messages=[{"role": "user", "content": 10**30}]), "{{ messages[0].content }}")
+        assert isinstance(wide, Reading) and wide.text == "1" + "0" * 30
+        with pytest.raises(TokenizerError, match="half a surrogate pair"):
+            await local.render(Chat(messages=[{"role": "user", "content": "\ud800"}]))
+        with pytest.raises(TokenizerError, match="half a surrogate pair"):
+            await local.render(Chat(messages=[USER]), "\ud800")
+        with pytest.raises(TokenizerError, match="nested too deep"):
+            await local.render(Chat(messages=[{"role": "user", "content": deep}]))
+        assert local.is_alive
+
+
 async def test_what_cannot_be_loaded_is_a_sentence_and_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match="no tokenizer in this folder"):
         await LocalTokenizer.load(str(tmp_path))
@@ -104,7 +121,7 @@ async def test_a_text_that_is_too_long_is_not_turned_into_ids(folders: Mapping[s
     async with await LocalTokenizer.load(str(folders["byte_level"])) as local:
         with pytest.raises(TokenizerError, match="has 20,000,000 bytes; at most 10,000,000"):
             await local.encode("ö" * 10_000_000)
-        with pytest.raises(TokenizerError, match="has 50,000,000 bytes; at most 10,000,000"):
+        with pytest.raises(TokenizerError, match="of the request, makes 50,000,000 characters; at most 10,000,000"):
             await local.render(Chat(messages=[USER]), "{{ 'a' * 50000000 }}")
 
 

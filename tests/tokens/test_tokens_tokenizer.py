@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -129,6 +130,13 @@ def test_rows_and_context_come_from_the_model_s_configuration(tmp_path: Path) ->
     assert vocabulary.limit_from == "max_position_embeddings in config.json"
 
 
+def test_numbers_that_count_nothing_are_left_out(tmp_path: Path) -> None:
+    folder = saved(byte_level(), tmp_path / "model", model_max_length=10**40)
+    (folder / "config.json").write_text(json.dumps({"vocab_size": 10**30, "max_position_embeddings": -5}))
+    vocabulary = loaded(folder).vocabulary
+    assert (vocabulary.rows, vocabulary.limit) == (None, None)
+
+
 def test_a_bare_file_is_enough(tmp_path: Path) -> None:
     tokenizer = unigram()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
@@ -164,6 +172,14 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with open(tmp_path / "tokenizer.json", "wb") as file:
         file.truncate(600_000_000)
     assert "are no tokenizer" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "chat_template.jinja", "tokenizer.json", "vocab.json"])
+def test_a_pipe_among_the_files_is_not_opened(tmp_path: Path, name: str) -> None:
+    folder = saved(byte_level(), tmp_path / "model")
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    assert refusal(folder).startswith(f"{folder / name}: this is no file but a pipe")
 
 
 def test_half_a_surrogate_pair_is_a_sentence(tokenizers: Mapping[str, Tokenizer]) -> None:
