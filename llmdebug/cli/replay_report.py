@@ -10,6 +10,7 @@ import msgspec
 from llmdebug.cli.ink import Ink
 from llmdebug.cli.json_line import print_json
 from llmdebug.debugger.attempts import Attempt
+from llmdebug.debugger.conditiontext import shortened
 from llmdebug.debugger.groups import Group, groups_of
 from llmdebug.debugger.outcome import Outcome
 from llmdebug.debugger.stepper import Stepper, Stop, Why
@@ -188,11 +189,11 @@ class TextReport:
 
 
 def _stopped(stop: Stop) -> str:
-    where = f"step {stop.at + 1:,}"
+    where, condition = f"step {stop.at + 1:,}", shortened(stop.condition)
     if stop.why == "breakpoint":
-        return f"Stopped at the breakpoint {stop.condition or 'there'}: {where} is next."
+        return f"Stopped at the breakpoint {condition or 'there'}: {where} is next."
     if stop.why == "stream":
-        return f"Stopped inside the stream of step {stop.at:,} at {stop.condition}: {where} is next."
+        return f"Stopped inside the stream of step {stop.at:,} at {condition}: {where} is next."
     if stop.why == "unreachable":
         return f"Stopped: the server cannot be reached. --resume goes on with {where}."
     if stop.why == "interrupted":

@@ -63,6 +63,8 @@ def replay(wanted: Replay, connection: Connection) -> int:
         say(warning)
     if connection.insecure:
         say("WARNING: --insecure: no certificate is checked, anybody on the way can read and change this.")
+    if wanted.to is not None and wanted.to < wanted.first:
+        raise CommandError(f"--to {wanted.to:,} lies before --from {wanted.first:,}: there is no step between them.")
     if wanted.first > len(exchanges):
         raise CommandError(f"{wanted.file} holds {len(exchanges):,} requests: there is no step {wanted.first:,}.")
     return asyncio.run(_replay(wanted, connection, exchanges, until, fail_on))

@@ -16,8 +16,10 @@ from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
 from llmdebug.cli.talk import say, tell_shown
 from llmdebug.cli.tokenwise import tokenizing, warn_of_ids, weighed
+from llmdebug.debugger.answervariables import names_in
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.visible import visible
+from llmdebug.formats.http_file import split_selector
 from llmdebug.formats.logfile import LogFile
 from llmdebug.formats.serverlog import looks_like_log
 from llmdebug.http.exchange import Exchange, Request
@@ -63,6 +65,10 @@ def read_and_warn(reference: str, connection: Connection) -> Request:
     request, warnings = connection.request(reference)
     for warning in warnings:
         say(warning)
+    needed = ", ".join(sorted(names_in(request)))
+    if needed:
+        file = split_selector(reference)[0]
+        raise CommandError(f"The request needs the answer of {needed}: `llmdebug replay {file}` sends that first.")
     if connection.insecure:
         say("WARNING: --insecure: no certificate is checked, anybody on the way can read and change this.")
     return request

@@ -6,7 +6,7 @@
     {{NAME.request.…}}                                    the same of the request
 
 In a JSON body a value that stands inside a string is written as a part of that string, elsewhere as JSON.
-A reference to a name that no step has is text, and stays.
+A reference to a name that no step has is an error: nobody means to send it as it is written.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _replaced(text: str, lookup: Lookup, written: Callable[[Any], str]) -> str:
         try:
             exchange = lookup(match[1])
         except KeyError:
-            return match[0]
+            raise VariableError(f"{match[0]} asks for a step named {match[1]}, which there is not.") from None
         if exchange is None or (match[2] == "response" and exchange.response is None):
             raise VariableError(f"{match[0]} needs the answer of the step {match[1]}: send that one first.")
         return written(_value(match, exchange))

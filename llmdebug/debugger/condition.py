@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from llmdebug.debugger.conditiontext import ConditionError, Token, required_text, tokens_of, unquoted
 from llmdebug.jsontext import pointer as pointers
+
+__all__ = ["Condition", "ConditionError", "Facts", "parse_condition"]
 
 Number = Literal["status", "latency", "ttft", "size", "events"]
 Text = Literal["method", "url", "path", "name", "request", "body", "event", "kind", "site", "outcome", "failure"]
@@ -52,15 +55,10 @@ _MAX_PATTERN = 1_000
 MATCH_SECONDS = 2.0
 """A regular expression that takes longer on one text counts as not matching."""
 
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-          |(?P<operator>==|!=|>=|<=|!~|=~|&&|\|\||[=<>~!(),])
-          |(?P<number>\d+(?:\.\d+)?(?:ms|s|m|h|kB|KB|MB)?(?![\w.]))
-          |(?P<pointer>/[^\s,()]*)
-          |(?P<word>[A-Za-z_][\w.:-]*))""",
-    re.VERBOSE,
-)
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "kB": 1e3, "KB": 1e3, "MB": 1e6}
+_NUMBER = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([A-Za-z]*)")
+_TIMES = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_SIZES = {"": 1.0, "B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9}
+_UNITS = {"latency": _TIMES, "ttft": _TIMES, "size": _SIZES}
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -70,21 +68,6 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _SAME_OPERATOR = {"=": "==", "=~": "~", "&&": "and", "||": "or", "!": "not"}
-
-
-class ConditionError(ValueError):
-    """A condition cannot be read; its text names the position, from 1, and what was expected there."""
-
-    def __init__(self, source: str, offset: int, expected: str) -> None:
-        self.source = source
-        self.offset = offset
-        self.expected = expected
-        super().__init__(f"column {offset + 1} of {source!r}: {expected}")
-
-    @property
-    def pointed(self) -> str:
-        """The condition with a mark below the place, for reading."""
-        return f"{self.source}\n{' ' * self.offset}^ {self.expected}"
 
 
 class Facts(Protocol):
@@ -149,18 +132,12 @@ class _Term(NamedTuple):
     plain: str | None = None
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    offset: int
-
-
 class _Parser:
     """Recursive descent; `words` are gathered on the way."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._tokens = list(_tokens(source))
+        self._tokens = list(tokens_of(source))
         self._at = 0
         self.words: set[str] = set()
 
@@ -223,7 +200,7 @@ class _Parser:
 
     def _pointer(self) -> str:
         token = self._next
-        text = _unquoted(token) if token.kind == "string" else token.text
+        text = unquoted(token) if token.kind == "string" else token.text
         if token.kind not in ("pointer", "string"):
             raise self._error("a JSON Pointer into the answer's body, as /choices/0/text")
         try:
@@ -238,14 +215,22 @@ class _Parser:
         if compare is None:
             raise self._error(f"one of {' '.join(_COMPARE)}: {name} is a number")
         self._at += 1
-        token = self._next
-        if token.kind != "number":
-            raise self._error("a time, as 2s or 500ms" if name in ("latency", "ttft") else "a number")
-        self._at += 1
-        digits = token.text.rstrip("abcdefghijklmnopqrstuvwxyzKBM")
-        wanted = float(digits) * _UNITS.get(token.text[len(digits) :], 1.0)
+        wanted = self._amount(name)
         negative = compare is operator.ne
         return lambda facts: _compared(facts.number(name), compare, wanted, negative)  # type: ignore[arg-type]
+
+    def _amount(self, name: str) -> float:
+        """A number in the unit that its fact has."""
+        token = self._next
+        match = _NUMBER.fullmatch(token.text)
+        units = _UNITS.get(name, {"": 1.0})
+        if token.kind != "number" or match is None:
+            raise self._error("a time, as 2s or 500ms" if units is _TIMES else "a number")
+        digits, unit = match.groups()
+        if unit not in units:
+            raise self._error(_told_units(name, digits, unit, units))
+        self._at += 1
+        return float(digits) * units[unit]
 
     def _text(self, name: str) -> _Term:
         sign = self._operator()
@@ -255,7 +240,7 @@ class _Parser:
         token = self._next
         if token.kind not in ("string", "word", "number", "pointer"):
             raise self._error('a text in quotes, as "…"')
-        wanted = _unquoted(token) if token.kind == "string" else token.text
+        wanted = unquoted(token) if token.kind == "string" else token.text
         holds = self._pattern(wanted) if sign in ("~", "!~") else lambda text: text == wanted
         self._at += 1
         test = _site_test(holds) if name == "site" else _text_test(name, holds)
@@ -283,7 +268,7 @@ class _Parser:
         return holds
 
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         return self._tokens[self._at]
 
     def _operator(self) -> str:
@@ -302,40 +287,18 @@ class _Parser:
         return ConditionError(self._source, self._next.offset, f"expected {expected}")
 
 
-def required_text(pattern: str) -> str | None:
-    """The longest plain text that stands in whatever a regular expression matches; None where none is seen.
-
-    Nothing is seen in what groups, choices and escapes make of a pattern.
-    """
-    if re.search(r"[\\|()]", pattern):
-        return None
-    pieces = re.split(r"\[\^?\]?[^\]]*\](?:[*+?]|\{[^}]*\})*|.[*?]\??|.\{[^}]*\}\??|[.^$+]\??", pattern)
-    longest = max(pieces, key=len)
-    return longest or None
+def _told_units(name: str, digits: str, unit: str, units: dict[str, float]) -> str:
+    if units is _TIMES and unit == "m":
+        return f"a time: {digits}m may be minutes or milliseconds, write {digits}min or {digits}ms"
+    if units is _TIMES:
+        return f"a time with its unit (ms, s, min, h), as {digits}s or {digits}ms"
+    if units is _SIZES:
+        return f"bytes, as {digits} or {digits}kB: {unit} is no unit of {name}"
+    return f"a plain number, as {digits}: {name} has no unit"
 
 
 def _cheapest_first(terms: list[_Term]) -> list[Test]:
     return [term.test for term in sorted(terms, key=lambda term: term.cost)]
-
-
-def _tokens(source: str) -> Iterator[_Token]:
-    at = 0
-    end = len(source.rstrip())
-    while at < end:
-        match = _TOKEN.match(source, at)
-        if match is None or match.lastgroup is None:
-            at += len(source[at:]) - len(source[at:].lstrip())
-            told = "the closing quote" if source[at] in "\"'" else "no such sign"
-            raise ConditionError(source, at, f"expected {told}" if "quote" in told else f"{source[at]!r} means nothing")
-        yield _Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup))
-        at = match.end()
-    yield _Token("end", "", end)
-
-
-def _unquoted(token: _Token) -> str:
-    """Only the quote and the backslash before it are written with a backslash: patterns keep theirs."""
-    quote = token.text[0]
-    return token.text[1:-1].replace("\\" + quote, quote)
 
 
 def _compared(value: float | None, compare: Callable[[float, float], bool], wanted: float, negative: bool) -> bool:

@@ -114,6 +114,10 @@ class Stepper:
         """As it would be sent, but for variables: the edited one, or the recorded one aimed. Raises FormatError."""
         return self.edits.get(step) or aimed(self.exchanges.exchange(step).request, self.aim)
 
+    def filled(self, request: Request) -> Request:
+        """With the values of earlier answers in it. Raises VariableError."""
+        return filled(request, self._answer_of)
+
     def restart(self) -> None:
         """From the first step, as a new run; breakpoints, marks and edits stay, and what was sent is recorded."""
         self.at = 0
@@ -168,7 +172,7 @@ class Stepper:
         """
         if not agreed and self.left(to) > ASK_ABOVE:
             raise ConsentNeeded(self.left(to))
-        while not self.done and self.at != to:
+        while not self.done and (to is None or self.at < to):
             step, told = self.at, self.pass_over()
             if told:
                 if on_passed is not None:
@@ -249,7 +253,7 @@ class Stepper:
     async def _attempt(self, step: int, on_event: OnEvent | None) -> Condition | None:
         """Sends a step; the breakpoint that it stopped at inside its stream, if any."""
         try:
-            request = filled(self.request(step), self._answer_of)
+            request = self.filled(self.request(step))
         except VariableError as error:
             failure = Failure(kind="bad_request", message=str(error))
             unsent = Exchange(request=self.request(step), failure=failure)

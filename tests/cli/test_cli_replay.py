@@ -91,6 +91,8 @@ async def test_what_cannot_be_used_is_told_with_its_place(tmp_path: Path) -> Non
     assert (done.code, done.says("column 11", "expected a number")) == (2, True)
     done = await run("replay", file, "--from", "9")
     assert (done.code, done.says("holds 1 requests: there is no step 9")) == (2, True)
+    done = await run("replay", file, "--from", "3", "--to", "2")
+    assert (done.code, done.says("--to 2 lies before --from 3")) == (2, True)
     done = await run("replay", file, "--record", str(tmp_path / "no" / "folder"))
     assert (done.code, done.says("Nothing is recorded", "no/folder")) == (2, True)
     empty = tmp_path / "empty.jsonl"

@@ -308,3 +308,11 @@ async def test_what_the_server_logs_about_the_request_is_read(server: RawServer,
     assert done.code == 1
     assert any("KeyError: 'mauve'" in note for note in told["diagnosis"]["notes"])
     assert not any("yesterday" in note for note in told["diagnosis"]["notes"])
+
+
+async def test_a_request_that_builds_on_another_answer_is_not_sent_alone(server: RawServer, tmp_path: Path) -> None:
+    file = tmp_path / "flow.http"
+    file.write_text("### a\nGET {{base_url}}/a\n\n### b\nGET {{base_url}}/{{a.response.body.$.id}}\n")
+    done = await run("send", f"{file}#b", "--url", f"http://{await server.start(answer(b'{}'))}")
+    assert (done.code, server.requests) == (2, [])
+    assert done.says("The request needs the answer of a: `llmdebug replay", "sends that first")

@@ -34,7 +34,6 @@ def body_of(template: str) -> bytes:
         ("{\"a\": [{{first.response.body.$['choices'][0].message.role}}]}", {"a": ["assistant"]}),
         ('{"a": "{{first.request.body.$.model}}"}', {"a": "m"}),
         ('{"a": "{{first.response.headers.x-request-id}}"}', {"a": "r-1"}),
-        ('{"a": "{{other.response.body.$.id}}"}', {"a": "{{other.response.body.$.id}}"}),
         ('{"a": "{{first}} {{ response.body.$.x }}"}', {"a": "{{first}} {{ response.body.$.x }}"}),
     ],
 )
@@ -60,6 +59,7 @@ def test_they_stand_in_urls_headers_and_plain_bodies() -> None:
     ("reference", "told"),
     [
         ("unsent.response.body.$.id", "send that one first"),
+        ("zz.response.body.$.id", "asks for a step named zz, which there is not"),
         ("first.response.body.$.nothing", "nothing at $.nothing"),
         ("first.response.body.$.choices[4]", "nothing at $.choices[4]"),
         ("first.response.body.$..id", "only names and indices"),

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdebug.debugger.condition import NUMBERS, TEXTS, Condition, ConditionError, parse_condition, required_text
+from llmdebug.debugger.condition import NUMBERS, TEXTS, Condition, ConditionError, parse_condition
+from llmdebug.debugger.conditiontext import required_text
 from llmdebug.debugger.facts import Judged, facts_of, judged_note
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
 
@@ -33,7 +34,7 @@ JUDGED = Judged("missing_field", ("a/protocol.py:77", "b.py:3"))
         "status >= 400",
         "status==422 and latency > 2s",
         "status == 422 && !(latency < 2500ms)",
-        "latency = 2.5 or status == 1",
+        "latency = 2.5s or status == 1",
         "ttft > 1s",
         'path ~ "^/v1/.*completions$"',
         "path == /v1/chat/completions",
@@ -118,7 +119,34 @@ def test_an_error_tells_the_place_and_what_was_expected(source: str, column: int
     assert caught.value.offset == column - 1
     assert expected in caught.value.expected
     assert str(caught.value).startswith(f"column {column} of ")
-    assert caught.value.pointed.split("\n")[1].index("^") == column - 1
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("latency > 2", "a time with its unit (ms, s, min, h), as 2s or 2ms"),
+        ("ttft > 2kB", "a time with its unit"),
+        ("latency > 2m", "2m may be minutes or milliseconds, write 2min or 2ms"),
+        ("status > 400s", "a plain number, as 400: status has no unit"),
+        ("events > 3ms", "a plain number, as 3: events has no unit"),
+        ("size > 2s", "bytes, as 2 or 2kB: s is no unit of size"),
+        ("status > 4.0.0", "a number"),
+        ("status > 9999999999999999999999999", "a number"),
+    ],
+)
+def test_a_unit_that_is_missing_or_wrong_is_told(source: str, expected: str) -> None:
+    with pytest.raises(ConditionError) as caught:
+        parse_condition(source)
+    assert caught.value.offset == source.index(">") + 2
+    assert expected in caught.value.expected
+
+
+def test_a_huge_condition_is_told_in_part() -> None:
+    with pytest.raises(ConditionError) as caught:
+        parse_condition("status == 1 and " * 5_000 + "latency > 2 and status == 1" * 100)
+    assert str(caught.value).startswith("column 80011 of '…")
+    assert "latency > 2 and" in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_deep_parentheses_are_an_error() -> None:

@@ -18,7 +18,7 @@ from llmdebug.debugger.session import Session
 from llmdebug.debugger.stepper import ConsentNeeded, Stepper
 from llmdebug.demo.server import DemoServer
 from llmdebug.formats.errors import FormatError
-from llmdebug.formats.exchanges import Loaded
+from llmdebug.formats.exchanges import Loaded, listed
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.http.exchange import Exchange, Request, Response, Timing
 
@@ -88,6 +88,33 @@ async def test_it_stops_before_a_marked_step_and_before_the_one_it_runs_to(sessi
     assert (await stepper.go_on()).at == 1
     stop = await stepper.go_on(to=3)
     assert (stop.why, stop.at) == ("here", 3)
+    stop = await stepper.go_on(to=2)
+    assert (stop.why, stop.at, len(stepper.attempts)) == ("here", 3, 3), "a step behind it is no place to run to"
+
+
+async def test_a_value_of_a_step_that_is_not_there_is_told_and_not_sent(session: Session) -> None:
+    stepper = stepper_of(session, {**GOOD, "prompt": "{{zz.response.body.$.id}}"}, GOOD)
+    await stepper.go_on()
+    first, second = stepper.attempts
+    assert (first.id, first.row.failure, second.row.status) == ("", "bad_request", 200)
+    assert first.told == "{{zz.response.body.$.id}} asks for a step named zz, which there is not."
+
+
+async def test_a_step_that_cannot_be_sent_is_passed_over(session: Session) -> None:
+    wrong = Exchange(request=Request(method="G T", url="http://h/"))
+    exchanges = listed([wrong, exchange(GOOD), wrong], "f", "har")
+    stepper = Stepper(session, exchanges, aim=Aim(base_url=session.base_url or ""), file="f")
+    told: list[tuple[int, str]] = []
+    assert (await stepper.go_on(on_passed=lambda step, why: told.append((step, why)))).why == "end"
+    assert statuses(stepper) == [200]
+    assert told == [
+        (0, "f, entry 1: The method 'G T' is no HTTP method."),
+        (2, "f, entry 3: The method 'G T' is no HTTP method."),
+    ]
+    stepper.restart()
+    stepper.edits[0] = exchange(GOOD).request
+    await stepper.go_on(to=1)
+    assert len(stepper.attempts) == 1, "one that was mended is sent"
 
 
 async def test_a_breakpoint_on_the_site_asks_for_the_diagnosis(session: Session) -> None:

@@ -134,7 +134,28 @@ async def test_the_list_is_filtered_by_a_condition(tmp_path: Path, nanoserve: De
         await app.press("j", "enter")
         assert app.main.worksheet.current == 3
         await ask(app, "F", "stat")
-        assert "expected a fact" in app.message()
+        await app.shows("column 1: expected a fact")
+        await app.shows("list where (empty: all) changedstat")
+        await app.press("q")
+        assert "column 1" not in app.screen(), "what is typed on goes into the line, and its complaint is over"
+        question = app.main.bottom.question
+        assert question is not None and question.text == "changedstatq"
+        await app.press("ctrl+u", *"changed", "enter")
+        await app.shows("2 of 4 steps: changed")
+
+
+async def test_a_wrong_breakpoint_leaves_the_line_open(tmp_path: Path, nanoserve: DemoServer) -> None:
+    async with replaying(nanoserve, har(tmp_path, GOOD), linked=False) as app:
+        await ask(app, "b", "latency > 2")
+        await app.shows("column 11: expected a time with its unit")
+        assert app.main.stepper is not None
+        assert not app.main.stepper.breakpoints
+        await app.press("s", "enter")
+        assert "Break when latency > 2s." in app.message()
+        await ask(app, "b", "latency > 3")
+        await app.press("escape")
+        assert app.main.bottom.question is None
+        assert len(app.main.stepper.breakpoints) == 1
 
 
 @pytest.fixture

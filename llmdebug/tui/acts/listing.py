@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from llmdebug.http.baseurl import split
 from llmdebug.tui.acts.remedies import shown_request
 from llmdebug.tui.acts.sending import told_error
-from llmdebug.tui.panes.bars import Question
+from llmdebug.tui.acts.stepping import refusal_of
+from llmdebug.tui.panes.bars import Question, Refusal
 
 if TYPE_CHECKING:
     from llmdebug.debugger.condition import Condition
@@ -25,27 +26,28 @@ def filter_(screen: MainScreen) -> None:
     if sheet is None:
         return
 
-    def asked(text: str) -> None:
+    def asked(text: str) -> Refusal | None:
         from llmdebug.debugger.condition import ConditionError, parse_condition
 
         if not text.strip():
             _show(screen, sheet, None, "")
-            return
+            return None
         try:
             condition = parse_condition(text)
         except ConditionError as error:
-            screen.tell(str(error), "error")
-            return
+            return refusal_of(error, text)
         screen.start(_filtered(screen, sheet, condition))
+        return None
 
     screen.ask(Question("list where (empty: all)", sheet.filter, asked))
 
 
 async def _filtered(screen: MainScreen, sheet: StepSheet, condition: Condition) -> None:
+    from llmdebug.debugger.conditiontext import shortened
     from llmdebug.debugger.filter import matching
 
     stop = threading.Event()
-    screen.tell(f"Looking for {condition.source} …")
+    screen.tell(f"Looking for {shortened(condition.source)} …")
     attempts = sheet.stepper.attempts if sheet.stepper is not None else None
     try:
         found = await asyncio.to_thread(matching, condition, sheet.exchanges, attempts=attempts, cancelled=stop.is_set)
@@ -65,7 +67,10 @@ def _show(screen: MainScreen, sheet: StepSheet, found: list[int] | None, source:
     if found is None:
         screen.tell("All steps are listed.")
     else:
-        screen.tell(f"{len(found):,} of {len(sheet.exchanges):,} steps: {source}.", "ok" if found else "warning")
+        from llmdebug.debugger.conditiontext import shortened
+
+        told = f"{len(found):,} of {len(sheet.exchanges):,} steps: {shortened(source)}."
+        screen.tell(told, "ok" if found else "warning")
 
 
 def refusals(screen: MainScreen) -> None:

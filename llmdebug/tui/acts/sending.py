@@ -129,7 +129,8 @@ async def _made(
     """A step of a recording is sent by its stepper, which keeps it beside the recorded one."""
     stepper = screen.stepper
     if stepper is None or entry.step is None:
-        return await session.send(entry.request, on_event=on_event, on_bytes=on_bytes, on_partial=on_partial)
+        request = entry.request if stepper is None else stepper.filled(entry.request)
+        return await session.send(request, on_event=on_event, on_bytes=on_bytes, on_partial=on_partial)
     if same_request(entry.request, entry.original):
         stepper.edits.pop(entry.step, None)
     else:
@@ -258,10 +259,11 @@ def _show_diagnosis(screen: MainScreen, entry: Entry) -> None:
 
 def told_error(error: Exception) -> str:
     """A sentence for the user; the debugger's own errors are sentences already."""
+    from llmdebug.debugger.answervariables import VariableError
     from llmdebug.debugger.session import SessionError
     from llmdebug.formats.errors import FormatError
     from llmdebug.http.options import ClientOptionsError
 
-    if isinstance(error, SessionError | ClientOptionsError | FormatError):
+    if isinstance(error, SessionError | ClientOptionsError | FormatError | VariableError):
         return str(error)
     return f"an error of llmdebug itself: {type(error).__name__}: {error}"

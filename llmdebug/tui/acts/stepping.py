@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from llmdebug.tui.acts.arriving import TICK_S, tell_warnings
 from llmdebug.tui.acts.sending import diagnose, send_when_ready, told_error
-from llmdebug.tui.panes.bars import Question
+from llmdebug.tui.panes.bars import Question, Refusal
 
 if TYPE_CHECKING:
+    from llmdebug.debugger.condition import ConditionError
     from llmdebug.debugger.stepper import Stepper, Stop
     from llmdebug.tui.screens.main import MainScreen
     from llmdebug.tui.stepsheet import StepSheet
@@ -144,13 +145,16 @@ async def _look(screen: MainScreen, sheet: StepSheet, stop: Stop | None) -> None
 
 def told_stop(stop: Stop, count: int) -> str:
     """One sentence."""
+    from llmdebug.debugger.conditiontext import shortened
+
+    condition = shortened(stop.condition)
     following = f"step {stop.at + 1:,} is next" if stop.at < count else "it was the last step"
     if stop.why == "breakpoint" and stop.last is None:
-        return f"Stopped before step {stop.at + 1:,}: {stop.condition or 'a breakpoint is there'}."
+        return f"Stopped before step {stop.at + 1:,}: {condition or 'a breakpoint is there'}."
     if stop.why == "breakpoint":
-        return f"Stopped behind step {(stop.last or 0) + 1:,}: {stop.condition}; {following}."
+        return f"Stopped behind step {(stop.last or 0) + 1:,}: {condition}; {following}."
     if stop.why == "stream":
-        return f"Stopped inside the stream of step {(stop.last or 0) + 1:,}: {stop.condition}; {following}."
+        return f"Stopped inside the stream of step {(stop.last or 0) + 1:,}: {condition}; {following}."
     if stop.why == "unreachable":
         return f"Stopped at step {stop.at + 1:,}: the server cannot be reached."
     return "All steps are done." if stop.why == "end" else f"Stopped before step {stop.at + 1:,}."
@@ -163,31 +167,42 @@ def break_(screen: MainScreen) -> None:
         return
     here = screen.requests.under_cursor if screen.active == "requests" else sheet.current
 
-    def asked(text: str) -> None:
-        told = _broken(stepper, text.strip(), here)
+    def asked(text: str) -> Refusal | None:
+        from llmdebug.debugger.condition import ConditionError
+
+        try:
+            told = _broken(stepper, text.strip(), here)
+        except ConditionError as error:
+            return refusal_of(error, text)
         screen.show_list()
-        screen.tell(*told)
+        screen.tell(told, "ok")
+        return None
 
     screen.ask(Question(f"break when (empty: at step {here + 1:,})", "", asked))
 
 
-def _broken(stepper: Stepper, source: str, here: int) -> tuple[str, str]:
-    """Sets or takes away a breakpoint; what to tell, and its role."""
-    from llmdebug.debugger.condition import ConditionError, parse_condition
+def refusal_of(error: ConditionError, text: str) -> Refusal:
+    """What is wrong with a condition that was typed."""
+    indent = len(text) - len(text.lstrip()) if error.source != text else 0
+    at = error.offset + indent
+    return Refusal(f"column {at + 1}: {error.expected}", at)
+
+
+def _broken(stepper: Stepper, source: str, here: int) -> str:
+    """Sets or takes away a breakpoint; what to tell. Raises ConditionError."""
+    from llmdebug.debugger.condition import parse_condition
+    from llmdebug.debugger.conditiontext import shortened
 
     if not source:
         stepper.marks ^= {here}
         set_ = here in stepper.marks
-        return f"The breakpoint at step {here + 1:,} is {'set' if set_ else 'taken away'}.", "ok"
+        return f"The breakpoint at step {here + 1:,} is {'set' if set_ else 'taken away'}."
     known = [one for one in stepper.breakpoints if one.source == source]
     if known:
         stepper.breakpoints.remove(known[0])
-        return f"No break any more when {source}.", "ok"
-    try:
-        stepper.breakpoints.append(parse_condition(source))
-    except ConditionError as error:
-        return str(error), "error"
-    return f"Break when {source}.", "ok"
+        return f"No break any more when {shortened(source)}."
+    stepper.breakpoints.append(parse_condition(source))
+    return f"Break when {shortened(source)}."
 
 
 def skip(screen: MainScreen) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from textual import events
 from textual.strip import Strip
@@ -12,7 +13,7 @@ from textual.widget import Widget
 from llmdebug.tui.panes.painter import beside, paint
 from llmdebug.tui.theme import Theme
 from llmdebug.tui.views.rows import Row, Span, wrap
-from llmdebug.tui.views.safetext import clean, width
+from llmdebug.tui.views.safetext import clean, shorten, width
 
 MESSAGE_LINES = 4
 
@@ -61,15 +62,25 @@ class TitleBar(Bar):
         return ((Span(" "), *beside(left, right, cells - 2), Span(" ")),)
 
 
+class Refusal(NamedTuple):
+    """Why a line that was typed cannot be taken."""
+
+    told: str
+    at: int
+    """The letter at fault, from 0; behind the last where something is missing."""
+
+
 @dataclass(slots=True)
 class Question:
     """A line that the user types."""
 
     label: str
     text: str
-    on_done: Callable[[str], None]
+    on_done: Callable[[str], Refusal | None]
+    """A refusal keeps the question open."""
     on_change: Callable[[str], None] | None = None
     on_cancel: Callable[[], None] | None = None
+    refusal: Refusal | None = None
 
 
 class BottomBar(Bar):
@@ -89,7 +100,10 @@ class BottomBar(Bar):
 
     def rows(self, cells: int) -> tuple[Row, ...]:
         if self.question is not None:
-            return (self._question_row(self.question, cells),)
+            refusal = self.question.refusal
+            told: Row = () if refusal is None else (Span("✗ ", "error"), Span(clean(refusal.told)))
+            above = wrap(told, max(cells - 2, 4))[: MESSAGE_LINES - 1] if told else ()
+            return (*((Span(" "), *row) for row in above), self._question_row(self.question, cells))
         if self.message:
             return tuple((Span(" "), *row) for row in wrap(self.message, max(cells - 2, 4))[:MESSAGE_LINES])
         if self.note:
@@ -98,10 +112,20 @@ class BottomBar(Bar):
 
     def _question_row(self, question: Question, cells: int) -> Row:
         room = max(cells - width(question.label) - 3, 4)
-        text = clean(question.text)
-        while width(text) > room:
-            text = text[1:]
-        return (Span(" "), Span(question.label + " ", "bar_key"), Span(text, "text"), Span(" ", "cursor"))
+        refusal, text = question.refusal, question.text
+        at = len(text) if refusal is None else min(refusal.at, len(text))
+        first = 0
+        while first < at and width(clean(text[first:])) > room:
+            first += 1
+        shown = shorten(clean(text[at + 1 :]), max(room - width(clean(text[first : at + 1])), 0))
+        return (
+            Span(" "),
+            Span(question.label + " ", "bar_key"),
+            Span(clean(text[first:at]), "text"),
+            Span(clean(text[at : at + 1]), "error"),
+            Span(shown, "text"),
+            Span(" ", "cursor"),
+        )
 
     def _hint_row(self, cells: int) -> Row:
         hints = list(self._hints())
@@ -128,7 +152,9 @@ class BottomBar(Bar):
             return
         if event.key == "enter":
             self.question = None
-            question.on_done(question.text)
+            question.refusal = question.on_done(question.text)
+            if question.refusal is not None and self.question is None:
+                self.question = question
         elif event.key in ("escape", "ctrl+c"):
             self.question = None
             if question.on_cancel is not None:
@@ -148,6 +174,6 @@ class BottomBar(Bar):
             self._retype(self.question, self.question.text + " ".join(text.split()))
 
     def _retype(self, question: Question, text: str) -> None:
-        question.text = text
+        question.text, question.refusal = text, None
         if question.on_change is not None:
             question.on_change(text)

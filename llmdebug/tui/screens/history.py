@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual import events
 
 from llmdebug.tui.commands import Command
-from llmdebug.tui.panes.bars import Question
+from llmdebug.tui.panes.bars import Question, Refusal
 from llmdebug.tui.screens.viewer import ViewerScreen
 from llmdebug.tui.views.responseview import duration
 from llmdebug.tui.views.rows import NO_ROWS, FixedRows, Row, Rows, Span, safe
@@ -119,22 +119,22 @@ class HistoryScreen(ViewerScreen):
             return True
         return False
 
-    def _asked(self, text: str) -> None:
+    def _asked(self, text: str) -> Refusal | None:
         from llmdebug.debugger.condition import ConditionError, parse_condition
         from llmdebug.debugger.filter import matching
+        from llmdebug.tui.acts.stepping import refusal_of
 
         recorded = self.recorded
         if recorded is None:
-            return
+            return None
         if not text.strip():
             self._filter = ""
             self._list(list(range(len(recorded))))
-            return
+            return None
         try:
             condition = parse_condition(text)
         except ConditionError as error:
-            self.bottom.tell(str(error), "error")
-            return
+            return refusal_of(error, text)
 
         async def find() -> None:
             found = await asyncio.to_thread(matching, condition, recorded)
@@ -144,6 +144,7 @@ class HistoryScreen(ViewerScreen):
         self._told = f"looking for {condition.source} …"
         self.pane.refresh_title()
         self.main.start(find())
+        return None
 
     async def _open(self, number: int) -> None:
         """As a request of its own, with the answer it got."""
