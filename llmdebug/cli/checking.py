@@ -31,7 +31,10 @@ TAKEN = frozenset({"none", "ignored_field"})
 def check_requests(
     reference: str, sources: Sequence[str], *, base_url: str | None, variables: Mapping[str, str], as_json: bool
 ) -> int:
-    """Prints what is foreseen for each request; without `sources`, those last linked to its server are asked."""
+    """Prints what is foreseen for each request; without `sources`, those last linked to its server are asked.
+
+    Exit code USAGE where no source tells anything.
+    """
     requests, warnings = read_requests(reference, base_url=base_url, default_base_url=NOWHERE, variables=variables)
     for warning in warnings:
         say(warning)
@@ -47,7 +50,7 @@ def check_requests(
             print_json(told)
         else:
             _print_report(clean, told, number)
-    return code
+    return code if len(trees.defects()) < len(trees.trees) else ExitCode.USAGE
 
 
 def _remembered(requests: Sequence[Request]) -> Sequence[str]:

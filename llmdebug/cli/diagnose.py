@@ -42,7 +42,7 @@ def command(
     from llmdebug.cli.connection import named_values
     from llmdebug.cli.diagnosing import diagnose_files
     from llmdebug.cli.named_request import read_request
-    from llmdebug.cli.recorded import BareAnswer
+    from llmdebug.cli.standalone import BareAnswer
     from llmdebug.cli.talk import say
 
     bare = BareAnswer(status=status)

@@ -12,7 +12,8 @@ from llmdebug.cli.exit_codes import ExitCode
 from llmdebug.cli.guard import DEBUG_VARIABLE, CommandError
 from llmdebug.cli.json_line import print_json
 from llmdebug.cli.progress import progress_line
-from llmdebug.cli.recorded import STDIN, BareAnswer, recorded
+from llmdebug.cli.recorded import STDIN, recorded
+from llmdebug.cli.standalone import BareAnswer
 from llmdebug.cli.talk import say
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis

@@ -61,10 +61,13 @@ async def _linked(session: Session) -> ExitCode:
     try:
         with progress_line() as progress:
             await session.link_given(progress=progress)
+            defects = await asyncio.to_thread(session.trees.defects, progress=progress)
     except TreeError as error:
         say(str(error))
         return ExitCode.USAGE
-    return ExitCode.OK
+    for defect in defects:
+        say(f"{defect}.")
+    return ExitCode.USAGE if defects and len(defects) == len(session.trees.trees) else ExitCode.OK
 
 
 def _print(server: Server, links: tuple[Linked, ...]) -> None:

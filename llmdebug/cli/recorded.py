@@ -7,25 +7,16 @@ from collections.abc import Iterator
 from io import BufferedReader
 from typing import Any, cast
 
-import msgspec
-
 from llmdebug.cli.exchange_json import printed_exchanges
-from llmdebug.formats.clienterror import read_client_error
+from llmdebug.cli.standalone import BareAnswer, alone
 from llmdebug.formats.errors import FormatError, read_file
 from llmdebug.formats.har import MAX_HAR_BYTES, each_entry, read_document
 from llmdebug.formats.loading import is_recording, load_exchanges
-from llmdebug.http.exchange import Exchange, Request
+from llmdebug.http.exchange import Exchange
 from llmdebug.jsontext.parse import JsonError, parse_json
 
 STDIN = "-"
 _PIECE = 1024 * 1024
-
-
-class BareAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user tells of an answer that stands alone."""
-
-    request: Request | None = None
-    status: int | None = None
 
 
 def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
@@ -35,7 +26,7 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
     if not data.strip():
         raise FormatError(path, "There is nothing in it: give a HAR file, a recording, or an answer's text.")
     if is_recording(data):
-        yield from load_exchanges(data if file == STDIN else file)
+        yield from load_exchanges(data, name=path)
         return
     printed = printed_exchanges(data, path)
     if printed is not None:
@@ -43,7 +34,7 @@ def recorded(file: str, bare: BareAnswer) -> Iterator[Exchange | FormatError]:
         return
     har = read_document(data, path) if path.lower().endswith(".har") else _har(data)
     if har is None:
-        yield _alone(data, bare)
+        yield alone(data, path, bare)
         return
     yield from each_entry(har, path)
 
@@ -68,13 +59,3 @@ def _har(data: bytes) -> Any:
     except JsonError:
         return None
     return document if "log" in document else None
-
-
-def _alone(data: bytes, bare: BareAnswer) -> Exchange:
-    """Text that is no recording is an answer, however it was copied; nobody keeps one that was none."""
-    response = read_client_error(data.decode("utf-8", "replace"))
-    status = bare.status or response.status or 400
-    return Exchange(
-        request=bare.request or Request(method="POST", url=""),
-        response=msgspec.structs.replace(response, status=status),
-    )

@@ -118,6 +118,8 @@ async def _send(
             diagnosis = (await weighed(session, tokens, finding)).diagnosis
         if diagnosis is not None and ended == "answered" and diagnosis.kind == "none":
             diagnosis = None
+            for defect in await asyncio.to_thread(session.trees.defects):
+                say(f"{defect}.")
         if as_json:
             print_json(exchange_json(printer.shown(sent.exchange), ended, id_=sent.id, diagnosis=diagnosis))
         elif diagnosis is not None:

@@ -14,6 +14,7 @@ from llmdebug.cli.json_line import print_json
 from llmdebug.cli.progress import progress_line
 from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.sources import remembered
+from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.debugger.visible import visible
 from llmdebug.linking import shelf
 from llmdebug.linking.linked import fetched
@@ -42,13 +43,16 @@ def show(given: Sequence[str], *, as_json: bool) -> int:
 
 
 def add(given: Sequence[str], *, as_json: bool) -> int:
-    """Fetches what is not at hand."""
+    """Fetches what is not at hand, and says where nothing of a server is in it."""
     for spec in _specs(given, "add"):
         with progress_line() as progress:
             link = fetched(str(spec), progress=progress)
+            defects = LinkedTrees([link]).defects(progress=progress)
         kept = shelf.kept(spec)
         if kept is not None:
             _print(Path(link.folder), kept, as_json=as_json)
+        for defect in defects:
+            say(f"{defect}.")
     return ExitCode.OK
 
 

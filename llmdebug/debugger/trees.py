@@ -20,6 +20,7 @@ from llmdebug.families.reading import refusal_of
 from llmdebug.formats.serverlog import read_log
 from llmdebug.http.exchange import Exchange, Request
 from llmdebug.index.build import Cancelled, Index, Progress, open_index, silent
+from llmdebug.index.health import defect_of
 from llmdebug.linking.linked import Linked, at_hand
 from llmdebug.linking.live import Live
 from llmdebug.source.search import never
@@ -56,6 +57,7 @@ class LinkedTrees:
         self.links: tuple[Linked, ...] = tuple(_linked(source) for source in sources)
         self.trees: tuple[Tree, ...] = tuple(open_tree(link.folder, link.name) for link in self.links)
         self._indexes: list[Index] = []
+        self._defects: list[str] = []
         self._turn = threading.Lock()
         self._drift: tuple[Live, tuple[str, ...]] | None = None
         """What of the trees as a whole is not what runs."""
@@ -82,6 +84,12 @@ class LinkedTrees:
             if not self.trees:
                 return _with_family(diagnosis, exchange)
             return diagnosis if live is None else self._held_against(live, exchange, diagnosis)
+
+    def defects(self, *, progress: Progress = silent, cancelled: Callable[[], bool] = never) -> tuple[str, ...]:
+        """Why trees tell nothing, a sentence without its end for each of them; as diagnose(), in a thread."""
+        with self._turn:
+            self._opened(progress, cancelled)
+            return tuple(self._defects)
 
     @property
     def drift(self) -> tuple[str, ...]:
@@ -121,7 +129,12 @@ class LinkedTrees:
 
     def _opened(self, progress: Progress, cancelled: Callable[[], bool]) -> list[Index]:
         for tree in self.trees[len(self._indexes) :]:
-            self._indexes.append(open_index(tree, progress=progress, cancelled=cancelled))
+            index = open_index(tree, progress=progress, cancelled=cancelled)
+            defect = defect_of(index)
+            if defect:
+                index.notes.append(defect)
+                self._defects.append(defect)
+            self._indexes.append(index)
         for index in self._indexes:
             index.progress, index.cancelled = progress, cancelled
         return self._indexes

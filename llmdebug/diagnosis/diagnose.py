@@ -101,8 +101,6 @@ def drawn_up(
     related = list(finding.related)
     if ground is None:
         notes.append(NO_TREE)
-    elif not ground.index.kept:
-        notes.append("the linked tree holds no Python source: servers in other languages are not read yet")
     elif finding.kind != "none":
         related += name_hits(ground, question, finding)
         paths = dict.fromkeys([*(s.file for s in finding.spots), *ground.index.base()])

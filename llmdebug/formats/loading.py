@@ -100,9 +100,12 @@ def format_of(path: str) -> Format:
     return "curl" if looks_like_curl(head.decode("utf-8", "replace")) else "http"
 
 
-def load_exchanges(source: str | Path | bytes) -> list[Exchange]:
-    """Those of a recording, from its path or its bytes, all in memory. Raises FormatError."""
-    path = "" if isinstance(source, bytes) else str(source)
+def load_exchanges(source: str | Path | bytes, *, name: str = "") -> list[Exchange]:
+    """Those of a recording, from its path or its bytes, all in memory; `name` is told in place of a path.
+
+    Raises FormatError.
+    """
+    path = name or ("" if isinstance(source, bytes) else str(source))
     data = source if isinstance(source, bytes) else read_file(source, MAX_HAR_BYTES)
     requests: dict[str, RequestRecord] = {}
     answers: dict[str, AnswerRecord] = {}

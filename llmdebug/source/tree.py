@@ -39,6 +39,8 @@ class Tree:
     name: str = ""
     unreadable: dict[str, str] = field(default_factory=dict)
     """Path to reason, of each file or folder that could not be read so far."""
+    links: int = 0
+    """Links that were passed over when its files were listed last."""
     has_ignore_rules: bool = False
     """Whether a file in the tree or above it may tell search tools to pass over some of its files."""
 
@@ -61,6 +63,7 @@ class Tree:
 
     def _entries(self) -> Iterator[tuple[os.DirEntry[str], str]]:
         """Each regular file below the root with its relative path."""
+        self.links = 0
         pending = [(str(self.root), "")]
         while pending:
             folder, prefix = pending.pop()
@@ -77,6 +80,8 @@ class Tree:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED_FOLDERS:
                         pending.append((entry.path, relative + "/"))
+                elif entry.is_symlink():
+                    self.links += 1
                 elif entry.is_file(follow_symlinks=False):
                     self.has_ignore_rules = self.has_ignore_rules or entry.name in IGNORE_FILES
                     yield entry, relative

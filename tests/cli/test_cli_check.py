@@ -57,6 +57,30 @@ async def test_without_a_source_there_is_nothing_to_check_against(tmp_path: Path
     assert done.says("--source TREE")
 
 
+async def test_a_source_that_tells_nothing_is_no_clean_bill(tmp_path: Path) -> None:
+    """Of several, one that tells something is enough."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "server.py").write_text("def post(:")
+    request = f"{written(tmp_path)}#good"
+    done = await run("check", request, "--source", str(broken), "--json")
+    assert done.code == 2 and done.lines[0]["notes"] == [
+        "the linked source broken tells nothing: no file can be parsed (server.py: line 1: invalid syntax)"
+    ]
+    both = await run("check", request, "--source", str(broken), "--source", str(SOURCE))
+    assert both.code == 0 and b"the linked source broken tells nothing" in both.out
+
+
+async def test_an_answer_tells_of_a_source_that_tells_nothing(nanoserve: DemoServer, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "notes.txt").write_text("no code")
+    words = ("--base-url", nanoserve.base_url, "--source", str(tmp_path / "tree"))
+    done = await run("send", f"{written(tmp_path)}#good", *words)
+    assert done.code == 0 and done.says("the linked source tree tells nothing: it holds no Python source")
+    linked = await run("link", nanoserve.base_url, "--source", str(tmp_path / "tree"))
+    assert linked.code == 2 and linked.says("the linked source tree tells nothing: it holds no Python source")
+
+
 async def test_an_accepted_request_tells_what_had_no_effect(tmp_path: Path) -> None:
     path = written(tmp_path)
     with DemoServer() as server:

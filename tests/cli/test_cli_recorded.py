@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdebug.cli.exchange_json import exchange_json
-from llmdebug.cli.recorded import STDIN, BareAnswer, recorded
+from llmdebug.cli.recorded import STDIN, recorded
+from llmdebug.cli.standalone import BareAnswer
 from llmdebug.formats.errors import FormatError
 from llmdebug.http.exchange import Exchange, Request, Response
 
@@ -82,3 +84,64 @@ def test_what_send_printed_as_json(tmp_path: Path) -> None:
     file.write_bytes(line + b"\n" + line[:-20])
     with pytest.raises(FormatError, match="no exchange that llmdebug printed"):
         list(recorded(str(file), BareAnswer()))
+
+
+RECORDED = b'{"record":"request","id":"1","at":1.0,"request":{"method":"GET","url":"http://h/"}}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (RECORDED[7:] + RECORDED, "stdin:1: This line is no record"),
+        (b'{"record":"request","id":1}\n', "stdin:1: This line is no record: Expected `str`, got `int`"),
+        (b'{"record": {"errorCode": "x"}, "datasetVersion": 1}\n', "stdin:1: This line is no record"),
+        (RECORDED + b'{"record":"response"}\n' + RECORDED, "stdin:2: This line is no record"),
+        (b'{"schema":"llmdebug.diagnosis/1","summary":"x"}\n', "This is llmdebug.diagnosis/1, which llmdebug printed"),
+        (b'{"custom_id":"a","method":"POST","url":"/v1/x","body":{}}\n', "an OpenAI batch"),
+        (b'{"log": {"entries": [{"request": ', "stdin"),
+        (b"\x1f\x8b\x08\0binary", "gzip data"),
+        (b"\0\1\2", "binary data"),
+        (
+            b'{"model": "m", "messages": []}',
+            "tells of no error, so it is not taken for a refusal. It looks like a JSON o",
+        ),
+        (b'{"a": 1}\n{"b": 2}\n', "lines of a JSON object with a"),
+        (b"[1, 2, 3]", "a JSON list of 3"),
+        (b"17", "the JSON value 17"),
+    ],
+)
+def test_what_is_no_answer_is_not_taken_for_one(data: bytes, told: str) -> None:
+    """No status is invented for it; its place is told where it is a damaged recording."""
+    with pytest.raises(FormatError, match=re.escape(told)):
+        list(read(data))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".http", ".sh"])
+def test_a_file_whose_name_says_what_it_is_holds_no_answer_s_text(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"some{suffix}"
+    file.write_text("model not found")
+    with pytest.raises(FormatError, match=re.escape(str(file))):
+        list(recorded(str(file), BareAnswer()))
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b'{"error": "no such model"}', 400),
+        (b'{"detail": [{"loc": ["body", "prompt"], "msg": "Field required", "type": "missing"}]}', 400),
+        (b'{"error": {"message": "no", "code": 404}}', 404),
+        (b"no such model", 400),
+        (b'{"error": "it was cut o', 400),
+    ],
+)
+def test_texts_of_refusals_stay_what_they_are(data: bytes, status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """An assumed status is said to be one."""
+    (found,) = read(data)
+    assert isinstance(found, Exchange) and found.response is not None
+    assert found.response.status == status
+    assert ("400 is assumed" in capsys.readouterr().err) is (status == 400)
+
+
+def test_a_stated_status_makes_any_value_an_answer() -> None:
+    (found,) = read(b'{"choices": []}', BareAnswer(status=200))
+    assert isinstance(found, Exchange) and found.response is not None and found.response.status == 200

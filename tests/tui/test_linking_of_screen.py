@@ -61,3 +61,10 @@ async def test_a_source_that_cannot_be_had_is_told(nanoserve: DemoServer, index:
     async with app_on(nanoserve.base_url, sources=("pypi:nanoserve==1.0",)) as app:
         await app.shows("nanoserve is not to be had from http://127.0.0.1")
         await app.shows("no source linked")
+
+
+async def test_a_source_that_tells_nothing_is_told(nanoserve: DemoServer, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("def post(:")
+    async with app_on(nanoserve.base_url) as app:
+        await app.press("L", "ctrl+u", *str(tmp_path), "enter")
+        await app.until(lambda: "tells nothing: no file can be parsed (server.py: line 1" in app.message())

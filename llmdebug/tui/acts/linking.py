@@ -61,7 +61,10 @@ async def _check(screen: MainScreen, session: Session, source: str) -> None:
     """Warns of a source in which no server is found: nothing will be traced there."""
     from llmdebug.debugger.offers import ask_trees
 
-    if not await ask_trees(session, screen.base_url or "http://localhost", ""):
+    defects = await asyncio.to_thread(session.trees.defects)
+    if defects:
+        screen.tell(f"Linked, but {'; '.join(defects)}.", "warning")
+    elif not await ask_trees(session, screen.base_url or "http://localhost", ""):
         told = f"{source} is linked, but no route of a server is found in it: is it the folder of the server's source?"
         screen.tell(told, "warning")
 
