@@ -15,8 +15,8 @@ from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, path_values
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.facts import Function
+from llmdebug.index.python.constants import constant, literal
 from llmdebug.index.python.models import Model
-from llmdebug.index.python.names import constant, literal
 from llmdebug.index.python.syntax import FunctionNode
 from llmdebug.index.python.types import Either, Limited, ListOf, Object, Type
 from llmdebug.index.python.values import NOT_KNOWN, Instance, Value

@@ -10,10 +10,11 @@ from llmdebug.diagnosis.reach import COMMON
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class, Function
+from llmdebug.index.python.constants import constant, literal
 from llmdebug.index.python.evaluate import Evaluator
 from llmdebug.index.python.execute import Callee, Enter, Frame
 from llmdebug.index.python.inputs import MODEL_PARSERS
-from llmdebug.index.python.names import constant, define, literal
+from llmdebug.index.python.names import define, define_attribute
 from llmdebug.index.python.syntax import FunctionNode, dotted, last_name
 from llmdebug.index.python.values import NOT_KNOWN, Crash, Instance, Value
 
@@ -163,7 +164,10 @@ class Following(Bindings):
                 return method[0], method[1], owner
         if isinstance(func.value, ast.Name) and func.value.id in {"self", "cls"}:
             method = self._method(frame.path, frame.symbol.rpartition(".")[0], func.attr)
-            return (method[0], method[1], owner) if method else None
+            if method:
+                return method[0], method[1], owner
+            kept = define_attribute(index, frame.path, func.attr)
+            return (kept.path, kept.item, None) if kept and not isinstance(kept.item, str) else None
         found = define(index, frame.path, dotted(func))
         if found and not isinstance(found.item, str):
             return found.path, found.item, None

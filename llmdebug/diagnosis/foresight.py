@@ -27,7 +27,7 @@ from llmdebug.index.python.values import Instance, Value
 
 STEPS = 6_000
 STEPS_IN_ALL = 60_000
-CALLS = 4
+CALLS = 6
 
 
 @dataclass(frozen=True, slots=True)

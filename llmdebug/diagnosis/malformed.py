@@ -32,6 +32,24 @@ def unreadable_body(ground: Ground, registered: Registered | None, kind: Kind = 
     return finding
 
 
+def refuses_by_hand(ground: Ground, registered: Registered) -> bool:
+    """Whether the handler parses the body by itself, and does not go on where that fails."""
+    spot = _in_handler(ground, registered)
+    if spot is None:
+        return False
+    node = ground.index.named_node(spot.file, spot.symbol)
+    tried = [t for t in ast.walk(node) if isinstance(t, ast.Try) and _holds(t.body, spot.line)] if node else []
+    return all(_leaves(handler) for each in tried for handler in each.handlers)
+
+
+def _holds(body: list[ast.stmt], line: int) -> bool:
+    return body[0].lineno <= line <= (body[-1].end_lineno or body[-1].lineno)
+
+
+def _leaves(handler: ast.ExceptHandler) -> bool:
+    return isinstance(handler.body[-1], ast.Raise | ast.Return)
+
+
 def _request_class(ground: Ground, registered: Registered | None) -> Spot | None:
     """The parsing line of a request class that the server puts in place of the framework's."""
     index = ground.index

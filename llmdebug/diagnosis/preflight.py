@@ -21,7 +21,8 @@ from llmdebug.diagnosis.ground import Ground, ground_of
 from llmdebug.diagnosis.ignored import ignored_by
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.locate import Located
-from llmdebug.diagnosis.malformed import unreadable_body
+from llmdebug.diagnosis.malformed import refuses_by_hand, unreadable_body
+from llmdebug.diagnosis.parameters import FORMS, parameter_problems
 from llmdebug.diagnosis.question import Question, question_of
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
@@ -34,7 +35,6 @@ from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, TrailStep
 from llmdebug.http.exchange import Request
 from llmdebug.index.build import Index
 from llmdebug.index.facts import HOLE, Rejection
-from llmdebug.index.python.inputs import Inputs
 from llmdebug.index.python.types import Object
 from llmdebug.index.python.values import UNKNOWN
 
@@ -144,11 +144,12 @@ def _refusal(ground: Ground, registered: Registered, question: Question) -> _Tol
     """The refusals of the route: the body, the schema, then the code."""
     inputs = ground.inputs(registered)
     takes_json = inputs.body is not None or bool(inputs.embedded)
-    if question.body_problem:
-        return _Told(unreadable_body(ground, registered)) if takes_json or inputs.reads else None
+    if question.body_problem and question.content_type not in FORMS:
+        refused = takes_json or bool(inputs.reads) or refuses_by_hand(ground, registered)
+        return _Told(unreadable_body(ground, registered)) if refused else None
     return (
         _by_schema(ground, registered, question, problems_of(ground, registered, question))
-        or _by_query(ground, registered, question, inputs)
+        or _by_parameters(ground, registered, question)
         or _by_code(ground, registered, question)
     )
 
@@ -194,18 +195,14 @@ def _by_schema(ground: Ground, registered: Registered, question: Question, probl
     return _Told(first, text) if first is not None else None
 
 
-def _by_query(ground: Ground, registered: Registered, question: Question, inputs: Inputs) -> _Told | None:
-    """Parameters of the query that are required and missing, or not of their type."""
-    given = dict(question.query)
-    for taken in inputs.parameters:
-        if taken.where != "query" or taken.name not in given:
-            continue
-        for problem in ground.checker.check(taken.type, given[taken.name], f"/{taken.name}")[:1]:
-            said = BOUND_WORDS.get(problem.type, "").format(problem.expected)
-            item = Located(Complaint(said, (), problem.type), f"/{taken.name}", "query")
-            found = from_schema(ground, registered, question, item)
-            if found is not None:
-                return _Told(found, said)
+def _by_parameters(ground: Ground, registered: Registered, question: Question) -> _Told | None:
+    """Parameters beside a JSON body that are missing, or not of their type."""
+    for problem in parameter_problems(ground, registered, question):
+        said = BOUND_WORDS.get(problem.problem.type, "").format(problem.problem.expected)
+        item = Located(Complaint(said, (), problem.problem.type), problem.problem.pointer, problem.place)
+        found = from_schema(ground, registered, question, item)
+        if found is not None:
+            return _Told(found, said)
     return None
 
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function
-from llmdebug.index.python.names import define
+from llmdebug.index.python.names import define, define_attribute
 
 Key = tuple[str, str]
 """File and qualified name of a function."""
@@ -78,7 +78,7 @@ class CallGraph:
             if not dot:
                 near += self._named(path, symbol, name)
             elif owner == "self":
-                own = self._own(path, symbol, name) or self._of_bases(path, symbol, name)
+                own = self._own(path, symbol, name) or self._of_bases(path, symbol, name) or self._kept(path, name)
                 near += own
                 open_names += [] if own else [name]
             elif owner and not owner.startswith("~"):
@@ -97,6 +97,10 @@ class CallGraph:
         """The classes that a function makes objects of, or is given objects of: it is their methods that it calls."""
         found = self._classes(path, [call for call in function.calls if call.rpartition(".")[2][:1].isupper()])
         for call in function.calls:
+            owner, _, attribute = call.rpartition(".")
+            kept = define_attribute(self.index, path, attribute) if owner == "self" else None
+            if kept is not None and isinstance(kept.item, Class):
+                found.append((kept.path, kept.item))
             target = define(self.index, path, call) if call.isidentifier() else None
             if target is not None and isinstance(target.item, Function):
                 found += self._classes(target.path, _CLASS_NAME.findall(target.item.returns))
@@ -153,6 +157,11 @@ class CallGraph:
                 return [(path, f"{owner}.{name}")]
             owner = owner.rpartition(".")[0]
         return []
+
+    def _kept(self, path: str, name: str) -> list[Key]:
+        """The methods that run where a class kept in an attribute is called."""
+        target = define_attribute(self.index, path, name)
+        return self.methods(target.path, target.item) if target and isinstance(target.item, Class) else []
 
     def _of_bases(self, path: str, symbol: str, name: str) -> list[Key]:
         """A method that the class inherits, and those that override it in classes below this one."""

@@ -18,7 +18,7 @@ from llmdebug.diagnosis.widening import Widening
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class, Function
 from llmdebug.index.python.inputs import find_handler
-from llmdebug.index.python.names import define
+from llmdebug.index.python.names import define, define_attribute
 from llmdebug.index.python.types import Object
 
 MAX_DEPTH = 9
@@ -70,7 +70,7 @@ class RouteCode:
                     yield Step(path, function, owner, True, ())
                 continue
             takes = tuple(p.name for p in function.parameters if self._names_model(p.annotation))
-            speaks = name in ENTRY_METHODS or self._refuses(path, function)
+            speaks = name in ENTRY_METHODS or self._refuses(path, function) or self._makes_refusing(path, function)
             if not takes and not (speaks and self._binds(path, owner, function)):
                 continue
             if not self._is_one_of_several(path, owner, name) and self._callers.is_plain(path, function.name):
@@ -127,7 +127,7 @@ class RouteCode:
 
     @cached_property
     def _callers(self) -> Callers:
-        return Callers(self.index, self.functions)
+        return Callers(self.index, self.functions, self.handler)
 
     @cached_property
     def _overriding(self) -> dict[tuple[Key, str], set[Key]]:
@@ -154,6 +154,28 @@ class RouteCode:
         facts = self.index.facts(path)
         roles = {r.role for r in facts.rejections if r.symbol == function.name} if facts else set()
         return bool(roles & {"raises", "returns"})
+
+    def _makes_refusing(self, path: str, function: Function) -> bool:
+        """Whether a function makes an object of a class whose methods refuse, apart from when one is made."""
+        for call in function.calls:
+            owner, _, name = call.rpartition(".")
+            if owner == "self":
+                found = define_attribute(self.index, path, name)
+                if found is not None and isinstance(found.item, Class) and found.item.name in self._refusing:
+                    return True
+            elif name in self._refusing:
+                return True
+        return False
+
+    @cached_property
+    def _refusing(self) -> set[str]:
+        """The classes with methods that refuse, those aside that run where an object is made."""
+        found: set[str] = set()
+        for path, function in self.functions:
+            owner, _, name = function.name.rpartition(".")
+            if owner and name not in ENTRY_METHODS and (path, owner) not in self.models:
+                found |= {owner} if self._refuses(path, function) else set()
+        return found
 
     def _is_inner(self, path: str, owner: str, name: str) -> bool:
         """Whether a method of a model is a validator, or called by others of its class, which say what it is given."""
@@ -185,9 +207,11 @@ class RouteCode:
 
     @cached_property
     def _called(self) -> set[str]:
-        """The names that the route's code calls, and those that its files import."""
+        """The names that the route's code calls, itself or by an attribute, and those that its files import."""
         called = {step for _, function in self.functions for call in function.calls for step in call.split(".")[-2:]}
         files = {path for path, _ in self.functions}
+        kept = (define_attribute(self.index, path, name) for path in files for name in called)
+        called |= {found.item.name for found in kept if found is not None and isinstance(found.item, Class)}
         return called | {origin.rpartition(".")[2] for path in files for origin in self.index.imports(path).values()}
 
     @cached_property

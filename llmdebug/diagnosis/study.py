@@ -99,9 +99,10 @@ class Study(Following):
         for name in wanted:
             declared = model.fields.get(name)
             key = next((n for n in declared.names if n in value), None) if declared else None
-            if key is not None:
+            if declared is not None and key is not None:
                 at = f"{pointer}/{escape(key)}"
-                found.append(Value(value[key], frozenset({at}), at))
+                raw = Value(value[key], frozenset({at}), at)
+                found.append(raw if early else self._nested(self.ground.checker.field_type(declared), value[key], at))
         return found
 
     def of_handler(self) -> list[Outcome]:

@@ -20,8 +20,9 @@ from llmdebug.diagnosis.template import EXCEPTION_NAME, Match, letters_in, match
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import HOLE, Class, Function
+from llmdebug.index.python.constants import literal
 from llmdebug.index.python.guards import guards_of, holds
-from llmdebug.index.python.names import define, literal
+from llmdebug.index.python.names import define
 
 ALIKE = 0.8
 """Share of the best match's letters that a twin must explain too."""

@@ -17,8 +17,8 @@ from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Function
+from llmdebug.index.python.constants import literal
 from llmdebug.index.python.models import Declared, Model
-from llmdebug.index.python.names import literal
 from llmdebug.index.python.types import Either, Limited, Scalar, Type
 
 MAX_DEPTH = 6

@@ -73,11 +73,13 @@ class Index:
     _local: dict[str, dict[str, Class | Function | str]] = field(default_factory=dict)
     _imports: dict[str, dict[str, str]] = field(default_factory=dict)
     definitions: dict[tuple[str, str], Any] = field(default_factory=dict)
-    """What names were found to stand for; kept by `python.names.define`, as are the next two."""
+    """What names were found to stand for; kept by `python.names.define`, as are the next three."""
     behind_stars: dict[str, list[str]] = field(default_factory=dict)
     """The files that a file's star imports lead to."""
     top_words: dict[str, frozenset[str]] = field(default_factory=dict)
     """The words of a file that may name what it defines."""
+    attributes: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What is named by attributes of `self` that a file sets in one way only."""
     _functions: dict[str, list[tuple[str, Function]]] = field(default_factory=lambda: defaultdict(list))
     _classes: dict[str, list[tuple[str, Class]]] = field(default_factory=lambda: defaultdict(list))
 

@@ -24,12 +24,16 @@ from accuracy import indexes_of
 from fetched import NotFetched, trees_folder
 from recorded import Case, by_tree, overlaps, read_cases
 
+from llmdebug.diagnosis.complaint import Answer
+from llmdebug.diagnosis.ground import ground_of
 from llmdebug.diagnosis.preflight import preflight
+from llmdebug.diagnosis.question import question_of
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Function
 from llmdebug.index.python.guards import guards_of
 from llmdebug.index.python.syntax import text
+from llmdebug.index.python.types import Anything, Either, Limited, ListOf, Object, Type
 
 KNOWABLE = frozenset(
     {"malformed_json", "missing_field", "wrong_type", "unknown_field", "out_of_range", "bad_value", "conflict"}
@@ -52,9 +56,33 @@ def is_knowable(case: Case, index: Index) -> bool:
     facts = index.facts(place.file)
     around = [f for f in facts.functions if f.line <= place.start <= f.end_line] if facts else []
     if not around:
-        return True  # a declaration
+        return not _is_of_library(case, index)  # a declaration
     function = max(around, key=lambda f: f.line)
     return not _hangs_on_server(index, place.file, function, place.start)
+
+
+def _is_of_library(case: Case, index: Index) -> bool:
+    """Whether the blamed field is declared by a class that the tree imports from a package outside it."""
+    ground = ground_of(index)
+    question = question_of(case.exchange.request, Answer(status=0))
+    matches = ground.resolve(question.method, question.path).matches
+    body = ground.inputs(matches[0]).body if matches else None
+    if not isinstance(body, Object) or not case.truth.fields:
+        return False
+    declared = body.model.by_key(case.truth.fields[0].split("/")[1])
+    return declared is not None and _is_open(ground.checker.field_type(declared))
+
+
+def _is_open(kind: Type) -> bool:
+    """Whether a part of a type is a name that leads out of the tree."""
+    match kind:
+        case Anything(name):
+            return bool(name)
+        case Limited(inner, _) | ListOf(inner):
+            return _is_open(inner)
+        case Either(options, _):
+            return any(_is_open(option) for option in options)
+    return False
 
 
 def _hangs_on_server(index: Index, path: str, function: Function, line: int) -> bool:
@@ -64,7 +92,17 @@ def _hangs_on_server(index: Index, path: str, function: Function, line: int) -> 
     handlers = [h for h in ast.walk(node) if isinstance(h, ast.ExceptHandler)]
     if any(h.lineno <= line <= (h.end_lineno or h.lineno) for h in handlers):
         return True
-    return any(OF_THE_SERVER.search(text(guard.test)) for guard in guards_of(node, line))
+    made_of = {
+        name.id: text(part.value)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Assign)
+        for target in part.targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    }
+    tests = [guard.test for guard in guards_of(node, line)]
+    names = [part.id for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)]
+    return any(OF_THE_SERVER.search(read) for read in [*map(text, tests), *(made_of.get(name, "") for name in names)])
 
 
 def is_foreseen(told: Diagnosis) -> bool:

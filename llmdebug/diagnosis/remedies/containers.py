@@ -13,7 +13,7 @@ from llmdebug.diagnosis.remedies.case import models_of
 from llmdebug.diagnosis.remedies.names import words
 from llmdebug.index.build import ASIDE, Index
 from llmdebug.index.facts import Class
-from llmdebug.index.python.names import literal
+from llmdebug.index.python.constants import literal
 from llmdebug.index.python.types import Type
 
 MAX_FILES = 6

@@ -7,8 +7,8 @@ from typing import Any
 
 from llmdebug.diagnosis.remedies.names import words
 from llmdebug.diagnosis.schema import Checker
+from llmdebug.index.python.constants import literal
 from llmdebug.index.python.models import Declared, Model
-from llmdebug.index.python.names import literal
 from llmdebug.index.python.types import Anything, Either, Limited, ListOf, MapOf, Object, OneOf, Scalar, TupleOf, Type
 
 MAX_DEPTH = 8

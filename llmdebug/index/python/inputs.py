@@ -25,6 +25,8 @@ RAW_TEXTS = frozenset({"body", "data", "raw", "raw_body", "payload", "post_body"
 KEY_READERS = frozenset({"get", "pop", "setdefault"})
 PLAIN = (ast.Name, ast.Attribute)
 MAX_FOLLOWED = 4
+MARKERS = frozenset({"Form", "File", "Query", "Body", "Header", "Path"})
+"""What a framework's parameters are declared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ def _parameter(
             for inner in target.item.parameters:
                 _parameter(index, types, target.path, inner, route, inputs, bodies, depth + 1)
         return
-    kind = types.of(path, parameter.annotation)
+    kind = types.field(path, parameter.annotation, _bounds(parameter.default or ""))
     required = parameter.default is None or "(...)" in parameter.default or _declares_required(parameter.default)
     where = _where(parameter, spoken, kind, route)
     if where == "body":
@@ -170,9 +172,20 @@ def _parameter(
         inputs.parameters.append(Taken(parameter.name, where, kind, required, path, parameter.line))
 
 
+def _bounds(default: str) -> tuple[tuple[str, str], ...]:
+    """The keyword arguments of `Query(…)` and its like, as source text."""
+    if default.partition("(")[0].rpartition(".")[2] not in MARKERS:
+        return ()
+    try:
+        call = ast.parse(default, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ()
+    return tuple((k.arg, text(k.value)) for k in call.keywords if k.arg) if isinstance(call, ast.Call) else ()
+
+
 def _declares_required(default: str) -> bool:
     head = default.partition("(")[0]
-    if head not in {"Form", "File", "Query", "Body", "Header"}:
+    if head.rpartition(".")[2] not in MARKERS:
         return False
     inner = default.partition("(")[2].rstrip(")").strip()
     return not inner or inner.startswith("...") or ("=" in inner.partition(",")[0] and "default" not in inner)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import re
 from collections import deque
@@ -15,6 +14,8 @@ MAX_HOPS = 10
 MAX_STARS = 60
 _TOP_LINE = re.compile(rb"^(?:\S.*|[ \t]+\w+(?: as \w+)?,?[ \t]*(?:#.*)?)$", re.MULTILINE)
 """A line at the level of the module, or one of a list of imported names."""
+_ATTRIBUTE = re.compile(rb"^[ \t]+self\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n#]*)", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -120,24 +121,12 @@ def absolute(path: str, origin: str) -> str:
     return ".".join([*kept, origin.lstrip(".")]).strip(".")
 
 
-def constant(index: Index, path: str, name: str) -> object:
-    """The value of a module-level or class-level literal; raises LookupError where it is none."""
-    found = define(index, path, name)
-    if found is None and "." in name:
-        owner, _, member = name.rpartition(".")
-        holder = define(index, path, owner)
-        if holder and isinstance(holder.item, Class):
-            members = {**dict(holder.item.members), **{f.name: f.default for f in holder.item.fields if f.default}}
-            if member in members:
-                return literal(str(members[member]))
-    if found and isinstance(found.item, str):
-        return literal(found.item)
-    raise LookupError(name)
-
-
-def literal(source: str) -> object:
-    """The value of a literal's source text; raises LookupError where it is no literal."""
-    try:
-        return ast.literal_eval(source)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise LookupError(source) from error
+def define_attribute(index: Index, path: str, attribute: str) -> Definition | None:
+    """What an attribute of `self` stands for that a file sets to a name and to nothing else (`self.kind = Kind`)."""
+    if path not in index.attributes:
+        set_to: dict[str, set[str]] = {}
+        for name, value in _ATTRIBUTE.findall(index.tree.read(path) or b""):
+            set_to.setdefault(name.decode("ascii", "replace"), set()).add(value.decode("utf-8", "replace").strip())
+        index.attributes[path] = {name: next(iter(values)) for name, values in set_to.items() if len(values) == 1}
+    value = index.attributes[path].get(attribute, "")
+    return define(index, path, value) if _NAME.fullmatch(value) else None

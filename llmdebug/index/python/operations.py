@@ -18,6 +18,7 @@ from llmdebug.index.python.values import UNKNOWN, Crash, Doubt, Instance, Row, S
 MAX_ITEMS = 3_000
 MAX_SIZE = 1_000_000
 MAX_NUMBER = 1e18
+MAX_BITS = 2_048
 _WIDE = re.compile(r"%[^a-zA-Z%]*(?:\d{3}|\*)")
 """A place in a `%` format that asks for many characters."""
 
@@ -30,6 +31,9 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
     ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_,
 }
@@ -40,6 +44,9 @@ IN_PLACE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.itruediv,
     ast.FloorDiv: operator.ifloordiv,
     ast.Mod: operator.imod,
+    ast.Pow: operator.ipow,
+    ast.LShift: operator.ilshift,
+    ast.RShift: operator.irshift,
     ast.BitOr: operator.ior,
     ast.BitAnd: operator.iand,
 }
@@ -104,6 +111,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isinf": math.isinf,
     "isnan": math.isnan,
     "len": len,
+    "id": id,
     "list": list,
     "max": max,
     "min": min,
@@ -276,4 +284,7 @@ def grows(operation: ast.operator, left: Any, right: Any) -> bool:
             if isinstance(text, str | list | tuple) and isinstance(number, int):
                 return len(text) * max(number, 0) > MAX_SIZE
         return any(isinstance(v, int | float) and abs(v) > MAX_NUMBER for v in (left, right))
+    if isinstance(operation, ast.Pow | ast.LShift) and isinstance(left, int) and isinstance(right, int):
+        bits = max(left.bit_length(), 1)
+        return (bits * abs(right) if isinstance(operation, ast.Pow) else bits + right) > MAX_BITS
     return isinstance(operation, ast.Mod) and isinstance(left, str) and _WIDE.search(left) is not None

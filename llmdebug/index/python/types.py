@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class
+from llmdebug.index.python.constants import constant, literal
 from llmdebug.index.python.models import Model, model_of
-from llmdebug.index.python.names import constant, define, literal
+from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import dotted, keyword, last_name, string, text
 
 MAX_DEPTH = 24
