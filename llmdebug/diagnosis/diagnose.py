@@ -19,6 +19,15 @@ from llmdebug.diagnosis.library import from_library
 from llmdebug.diagnosis.log_claim import from_log
 from llmdebug.diagnosis.malformed import unreadable_body
 from llmdebug.diagnosis.question import Question, ask
+from llmdebug.diagnosis.redirect import (
+    Redirect,
+    kind_of,
+    redirect_of,
+    remedies_of,
+    sentence_of,
+    spots_of,
+    trail_of,
+)
 from llmdebug.diagnosis.remedies.build import remedies
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.routing_claim import from_router
@@ -66,6 +75,10 @@ def diagnose(
     if question is None:
         message = exchange.failure.message if exchange.failure else "there is no answer to diagnose"
         return Diagnosis(summary=message, kind="other")
+    redirect = redirect_of(question, exchange.response)
+    if redirect is not None:
+        told = _redirected(redirect, question, indexes)
+        return _with(told, {"diagnose": _ms(time.perf_counter() - started)}, [n for i in indexes for n in i.notes])
     looks = [look(ground_of(index), question, log) for index in indexes] or [_by_answer(question, log)]
     for each in looks:
         lowered(each.finding, doubted, question.answer.text)
@@ -80,6 +93,20 @@ def diagnose(
         index.save()
     timings = {"look": _ms(looked - started), "diagnose": _ms(time.perf_counter() - started)}
     return _with(diagnosis, timings, [note for index in indexes for note in index.notes])
+
+
+def _redirected(redirect: Redirect, question: Question, indexes: Sequence[Index]) -> Diagnosis:
+    """Of an answer that sends the client elsewhere."""
+    grounds = [ground_of(index) for index in indexes]
+    sites = [_site(g, spot, len(grounds) > 1) for g in grounds for spot in spots_of(redirect, question, g)]
+    return Diagnosis(
+        summary=sentence_of(redirect, question),
+        kind=kind_of(redirect, question),
+        sites=tuple(sites),
+        remedies=remedies_of(redirect, question),
+        trail=trail_of(redirect, question),
+        notes=() if indexes else (NO_TREE,),
+    )
 
 
 def _ms(seconds: float) -> float:

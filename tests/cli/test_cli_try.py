@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,30 @@ async def server() -> AsyncIterator[RawServer]:
 
 def words(nanoserve: DemoServer, reference: str = FOUNDING) -> list[str]:
     return [reference, "--base-url", nanoserve.base_url, "--source", str(nanoserve.source)]
+
+
+async def test_a_redirect_to_the_same_server_is_confirmed_there(tmp_path: Path) -> None:
+    class Moved(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200 if self.path == "/v1/x" else 307)
+            self.send_header("Location", "/v1/x")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Moved) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        file = tmp_path / "moved.http"
+        url = f"http://127.0.0.1:{server.server_port}/v1/x/"
+        file.write_text(f'POST {url}\nContent-Type: application/json\n\n{{"n": 1}}\n')
+        done = await run("try", str(file))
+        server.shutdown()
+    assert done.code == 0, done.err
+    out = done.out.decode()
+    assert "is redirected to /v1/x; no redirect is followed" in out and "The diagnosis is confirmed" in out
 
 
 async def test_send_tells_the_diagnosis_beside_the_answer(nanoserve: DemoServer) -> None:
