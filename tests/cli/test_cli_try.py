@@ -54,7 +54,7 @@ async def test_a_redirect_to_the_same_server_is_confirmed_there(tmp_path: Path) 
         server.shutdown()
     assert done.code == 0, done.err
     out = done.out.decode()
-    assert "is redirected to /v1/x; no redirect is followed" in out and "The diagnosis is confirmed" in out
+    assert "is redirected to /v1/x; no redirect is followed" in out and "confirmed: remedy 1 was sent: 200" in out
 
 
 async def test_send_tells_the_diagnosis_beside_the_answer(nanoserve: DemoServer) -> None:
