@@ -192,6 +192,15 @@ class Session:
             if self._given:
                 await self.link_all(self._given, progress=progress)
 
+    async def doubts(self, *, progress: Progress = silent) -> tuple[str, ...]:
+        """Why the linked sources are hardly those of the server that runs, sentences without their ends."""
+        live = await self._probing.live(self.base_url) if self.base_url else None
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._trees.doubts, live, progress=progress, cancelled=stop.is_set)
+        finally:
+            stop.set()
+
     def _link_remembered(self, base_url: str) -> None:
         found = sources.remembered(base_url)
         if AUTO in found:

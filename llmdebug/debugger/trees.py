@@ -20,7 +20,7 @@ from llmdebug.families.reading import refusal_of
 from llmdebug.formats.serverlog import read_log
 from llmdebug.http.exchange import Exchange, Request
 from llmdebug.index.build import Cancelled, Index, Progress, open_index, silent
-from llmdebug.index.health import defect_of
+from llmdebug.index.health import defect_of, mixture_of
 from llmdebug.linking.linked import Linked, at_hand
 from llmdebug.linking.live import Live
 from llmdebug.source.search import never
@@ -58,6 +58,7 @@ class LinkedTrees:
         self.trees: tuple[Tree, ...] = tuple(open_tree(link.folder, link.name) for link in self.links)
         self._indexes: list[Index] = []
         self._defects: list[str] = []
+        self._mixtures: list[str] = []
         self._turn = threading.Lock()
         self._drift: tuple[Live, tuple[str, ...]] | None = None
         """What of the trees as a whole is not what runs."""
@@ -91,6 +92,14 @@ class LinkedTrees:
             self._opened(progress, cancelled)
             return tuple(self._defects)
 
+    def doubts(
+        self, live: Live | None, *, progress: Progress = silent, cancelled: Callable[[], bool] = never
+    ) -> tuple[str, ...]:
+        """Why the trees are hardly those of the server that runs, sentences without their ends; as diagnose()."""
+        with self._turn:
+            self._opened(progress, cancelled)
+            return (*self._mixtures, *(self._drift_from(live) if live is not None and self.trees else ()))
+
     @property
     def drift(self) -> tuple[str, ...]:
         """What of the trees as a whole is not what runs, as far as that was looked at."""
@@ -98,13 +107,18 @@ class LinkedTrees:
 
     def _held_against(self, live: Live, exchange: Exchange, diagnosis: Diagnosis) -> Diagnosis:
         """The diagnosis with what of the trees is not what runs."""
-        if self._drift is None or self._drift[0] is not live:
-            self._drift = (live, (*drift_of_versions(live, self.links), *drift_of_routes(live, self._indexes)))
+        drift = self._drift_from(live)
         request, status = exchange.request, exchange.response.status if exchange.response is not None else 0
         asked = drift_of_request(live, self._indexes, request.method, urlsplit(request.url).path or "/", status)
-        found = (*self._drift[1], *asked)
+        found = (*drift, *asked)
         steps = tuple(TrailStep(step="against", text=text) for text in found)
         return msgspec.structs.replace(diagnosis, notes=(*found, *diagnosis.notes), trail=(*steps, *diagnosis.trail))
+
+    def _drift_from(self, live: Live) -> tuple[str, ...]:
+        """What of the trees as a whole is not what runs."""
+        if self._drift is None or self._drift[0] is not live:
+            self._drift = (live, (*drift_of_versions(live, self.links), *drift_of_routes(live, self._indexes)))
+        return self._drift[1]
 
     def check(
         self, request: Request, *, progress: Progress = silent, cancelled: Callable[[], bool] = never
@@ -130,11 +144,12 @@ class LinkedTrees:
     def _opened(self, progress: Progress, cancelled: Callable[[], bool]) -> list[Index]:
         for tree in self.trees[len(self._indexes) :]:
             index = open_index(tree, progress=progress, cancelled=cancelled)
-            defect = defect_of(index)
-            if defect:
-                index.notes.append(defect)
-                self._defects.append(defect)
             self._indexes.append(index)
+            defect = defect_of(index)
+            mixture = "" if defect else mixture_of(index)
+            self._defects += [defect] if defect else []
+            self._mixtures += [mixture] if mixture else []
+            index.notes += [note for note in (defect, mixture) if note]
         for index in self._indexes:
             index.progress, index.cancelled = progress, cancelled
         return self._indexes

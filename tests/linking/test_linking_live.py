@@ -12,6 +12,7 @@ from answering import AnsweringServer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmdebug.cli.main import application
 from llmdebug.debugger.session import Finding, Session
 from llmdebug.demo.server import SOURCE, DemoServer
 from llmdebug.diagnosis.drift import LEAD, same_version
@@ -102,6 +103,17 @@ async def test_another_version_is_told_with_what_to_link(stated: dict[str, Any],
         f"{LEAD}: the server says it is SGLang 0.5.8, the linked source is sglang 0.5.23. "
         "--source auto, or pypi:sglang==0.5.8, links that of the server"
     )
+
+
+def test_link_itself_tells_of_another_version(
+    stated: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = tree_of_version(tmp_path, "0.5.23")
+    (tree / "app.py").write_text("@app.post('/v1/x')\ndef x(): ...\n")
+    with AnsweringServer(stated) as server, pytest.raises(SystemExit) as ended:
+        application(["link"])(["link", server.url, "--source", str(tree)])
+    assert not ended.value.code
+    assert "the server says it is SGLang 0.5.8, the linked source is sglang 0.5.23" in capsys.readouterr().err
 
 
 async def test_the_same_version_and_no_probe_give_no_finding(stated: dict[str, Any], tmp_path: Path) -> None:

@@ -58,12 +58,12 @@ async def _link(screen: MainScreen, source: str) -> None:
 
 
 async def _check(screen: MainScreen, session: Session, source: str) -> None:
-    """Warns of a source in which no server is found: nothing will be traced there."""
+    """Warns of a source in which no server is found, or hardly the one that runs: little is traced there rightly."""
     from llmdebug.debugger.offers import ask_trees
 
-    defects = await asyncio.to_thread(session.trees.defects)
-    if defects:
-        screen.tell(f"Linked, but {'; '.join(defects)}.", "warning")
+    doubts = (*await asyncio.to_thread(session.trees.defects), *await session.doubts())
+    if doubts:
+        screen.tell(f"Linked, but {'; '.join(doubts)}.", "warning")
     elif not await ask_trees(session, screen.base_url or "http://localhost", ""):
         told = f"{source} is linked, but no route of a server is found in it: is it the folder of the server's source?"
         screen.tell(told, "warning")
