@@ -14,6 +14,7 @@ from llmdebug.cli.named_request import read_requests
 from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
 from llmdebug.cli.talk import say
+from llmdebug.config.load import load_settings
 from llmdebug.debugger import sources as remembering
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.debugger.visible import visible
@@ -21,6 +22,7 @@ from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.http.baseurl import split
 from llmdebug.http.exchange import Exchange, Request
 from llmdebug.http.secrets import redact_exchange
+from llmdebug.recording.folder import HistoryError
 
 NOWHERE = "http://localhost"
 """Stands for the server of a request that is not sent."""
@@ -33,12 +35,14 @@ def check_requests(
 ) -> int:
     """Prints what is foreseen for each request; without `sources`, those last linked to its server are asked.
 
-    Exit code USAGE where no source tells anything.
+    Given ones are remembered for the servers that the requests name. Exit code USAGE where no source tells anything.
     """
     requests, warnings = read_requests(reference, base_url=base_url, default_base_url=NOWHERE, variables=variables)
     for warning in warnings:
         say(warning)
     trees = LinkedTrees(linked_sources((), sources or _remembered(requests), base_url))
+    if sources:
+        _remember(requests, trees)
     code = ExitCode.OK
     for number, request in enumerate(requests, start=1):
         clean = redact_exchange(Exchange(request=request))[0].request
@@ -58,6 +62,19 @@ def _remembered(requests: Sequence[Request]) -> Sequence[str]:
     if not found:
         raise CommandError("A request is checked against a server's source: give --source TREE.")
     return [str(source) for source in found]
+
+
+def _remember(requests: Sequence[Request], trees: LinkedTrees) -> None:
+    """Links the sources to the servers of these requests, as sending them would."""
+    if not load_settings().record:
+        return
+    servers = dict.fromkeys(split(request.url)[0] for request in requests)
+    try:
+        for server in servers:
+            if server != NOWHERE:
+                remembering.remember(server, [link.source for link in trees.links])
+    except HistoryError as error:
+        say(f"The source is not remembered for next time: {error}")
 
 
 def _print_report(request: Request, told: Diagnosis, number: int) -> None:

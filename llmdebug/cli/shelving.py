@@ -16,8 +16,9 @@ from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.sources import remembered
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.debugger.visible import visible
+from llmdebug.http.baseurl import is_absolute
 from llmdebug.linking import shelf
-from llmdebug.linking.linked import fetched
+from llmdebug.linking.linked import at_hand, fetched
 from llmdebug.linking.spec import SourceError, Spec, parse_spec
 
 _DAMAGES_SHOWN = 20
@@ -69,6 +70,8 @@ def verify(given: Sequence[str]) -> int:
     code = ExitCode.OK
     for spec in _specs(given, "verify") if given else kept:
         damage = shelf.damage(spec)
+        if not damage:
+            at_hand(str(spec))
         for sentence in damage[:_DAMAGES_SHOWN]:
             say(f"{spec}: {sentence}")
         if damage:
@@ -81,7 +84,7 @@ def verify(given: Sequence[str]) -> int:
 
 def which(given: Sequence[str], *, as_json: bool) -> int:
     """The sources that are linked to a server, nearest first."""
-    if len(given) != 1:
+    if len(given) != 1 or not is_absolute(given[0]):
         raise CommandError("Name one server: `llmdebug sources which URL`.")
     found = remembered(given[0])
     if not found:

@@ -13,6 +13,8 @@ from llmdebug.linking.installed import version_of
 from llmdebug.linking.spec import AUTO, SourceError, Spec, parse_spec
 from llmdebug.source.search import never
 
+_SHOWN = 12
+
 
 class Linked(msgspec.Struct, frozen=True, kw_only=True):
     """A folder that serves as a tree, and whose source it is."""
@@ -64,8 +66,15 @@ def fetched(source: str | Path, *, progress: Progress = silent, cancelled: Calla
 
 
 def _of_shelf(spec: Spec, kept: shelf.Kept) -> Linked:
+    """Raises SourceError for a folder inside that is not there."""
+    folder = shelf.tree_of(spec)
+    if not folder.is_dir():
+        whole = shelf.tree_of(msgspec.structs.replace(spec, inside=""))
+        names = sorted(path.name for path in whole.iterdir() if path.is_dir())
+        there = f"its folders are {', '.join(names[:_SHOWN])}{', …' if len(names) > _SHOWN else ''}"
+        raise SourceError(f"{spec.shown} has no folder {spec.inside}; {there if names else 'it has none'}.")
     return Linked(
-        folder=str(shelf.tree_of(spec)),
+        folder=str(folder),
         name=str(spec),
         source=str(spec),
         package=spec.name if spec.scheme == "pypi" else "",

@@ -57,6 +57,16 @@ async def test_without_a_source_there_is_nothing_to_check_against(tmp_path: Path
     assert done.says("--source TREE")
 
 
+async def test_a_given_source_is_remembered_for_the_server(tmp_path: Path) -> None:
+    """As sending does; not where nothing may be kept."""
+    request, env = f"{written(tmp_path)}#good", {"LLMDEBUG_STATE_DIR": str(tmp_path / "state")}
+    unkept = await run("check", request, "--source", str(SOURCE), env={**env, "LLMDEBUG_RECORD": "false"})
+    assert unkept.code == 0 and (await run("check", request, env=env)).code == 2
+    assert (await run("check", request, "--source", str(SOURCE), env=env)).code == 0
+    again = await run("check", request, "--json", env=env)
+    assert again.code == 0 and again.lines[0]["summary"].startswith("Nothing in the linked source speaks against")
+
+
 async def test_a_source_that_tells_nothing_is_no_clean_bill(tmp_path: Path) -> None:
     """Of several, one that tells something is enough."""
     broken = tmp_path / "broken"

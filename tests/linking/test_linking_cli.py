@@ -52,6 +52,14 @@ def test_sources_are_added_listed_verified_and_removed(index: PackageIndex, caps
     listed = json.loads(out)
     assert (listed["source"]["spec"], listed["source"]["version"]) == ("pypi:served==1.0", "1.0")
     assert run(capsys, "sources", "verify")[1] == "pypi:served==1.0: as it was fetched\n"
+    inside = "pypi:served==1.0#nosuch"
+    for words in (
+        ("sources", "add", inside),
+        ("sources", "verify", inside),
+        ("link", "http://127.0.0.1:9", "--source", inside),
+    ):
+        code, _, err = run(capsys, *words)
+        assert code == 2 and "pypi:served==1.0 has no folder nosuch; its folders are served, served-1.0" in err
     (Path(listed["folder"]) / "served/protocol.py").write_text("x = 1")
     code, _, err = run(capsys, "sources", "verify", "pypi:served==1.0")
     assert code == 2 and "served/protocol.py was changed" in err
@@ -59,7 +67,7 @@ def test_sources_are_added_listed_verified_and_removed(index: PackageIndex, caps
     assert run(capsys, "sources", "remove", "pypi:served==1.0") == (
         2, "", "llmdebug: pypi:served==1.0 is not in the cache; `llmdebug sources` lists what is.\n",
     )  # fmt: skip
-    for words in (("add",), ("add", "/etc"), ("add", "pypi:served==9"), ("list", "x"), ("which",)):
+    for words in (("add",), ("add", "/etc"), ("add", "pypi:served==9"), ("list", "x"), ("which",), ("which", "x")):
         code, out, err = run(capsys, "sources", *words)
         assert code == 2 and out == "" and err.count("\n") == 1, err
 
