@@ -44,7 +44,7 @@ def diagnose_files(
     `log` is the file that the server wrote beside them; `base_url` is the server that the source `auto` asks,
     without it that of the first exchange; `tokenizer` is the model's, to weigh the diagnoses with.
     """
-    written = LogFile(log).end() if log is not None else ""
+    written = _end_of(log) if log is not None else ""
     trees = LinkedTrees(linked_sources(files, sources, base_url))
     code = ExitCode.OK
     with ExitStack() as closing:
@@ -58,6 +58,19 @@ def diagnose_files(
                 else:
                     _print_report(item, diagnosis, number)
     return code
+
+
+def _end_of(log: str) -> str:
+    """The end of a log file; that it cannot be of use is said at once."""
+    file = LogFile(log)
+    written = file.end()
+    if file.left_out:
+        say(f"{log}: The log is large: its first {file.left_out:,} bytes are not read.")
+    if not written.strip():
+        say(f"{log}: The log is empty, so it settles nothing.")
+    elif "\0" in written:
+        say(f"{log}: This is binary data rather than a log; what of it is text is read.")
+    return written
 
 
 def _tokens(tokenizer: str) -> RecordedTokens:

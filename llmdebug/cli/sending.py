@@ -111,6 +111,8 @@ async def _send(
         printer.answer(sent)
         diagnosis = None
         written = await _written(log, ended) if diagnose and log is not None else ""
+        if log is not None and ended == "refused" and diagnose and not written.strip():
+            say(f"{log.path}: Nothing was written to the log while this was answered, so it settles nothing.")
         dropped = ended == "answered" and session.is_linked
         if diagnose and (ended == "refused" or dropped or looks_like_log(written)):
             with progress_line() as progress:

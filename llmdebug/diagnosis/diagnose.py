@@ -16,7 +16,7 @@ from llmdebug.diagnosis.hits import name_hits
 from llmdebug.diagnosis.ignored import ignored_by
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.library import from_library
-from llmdebug.diagnosis.log_claim import from_log
+from llmdebug.diagnosis.log_claim import from_log, of_no_use
 from llmdebug.diagnosis.malformed import unreadable_body
 from llmdebug.diagnosis.question import Question, ask
 from llmdebug.diagnosis.redirect import (
@@ -85,6 +85,8 @@ def diagnose(
     best = max(looks, key=lambda each: each.finding.confidence)
     if best.ground is not None and question.answer.refused and not best.finding.spots and exchange.response:
         best.finding.notes += what_is_known(question, exchange.response, best.ground)
+    if log is not None and best.told is None and (question.answer.refused or is_silent(question, question.answer_body)):
+        best.finding.notes.append(of_no_use(log))
     looked = time.perf_counter()
     diagnosis = drawn_up(question, best, len(indexes) > 1, models, doubted)
     if diagnosis.kind == "none" and exchange.failure is not None:

@@ -102,6 +102,18 @@ def from_log(
     return None if has_claim else _of_lines(log.lines, places, question, refusal)
 
 
+def of_no_use(log: ServerLog) -> str:
+    """What is in a log of which nothing was of use, as a note."""
+    lead = "the server's log settles nothing"
+    if log.chains:
+        count = len(log.chains)
+        which = "its one traceback is not" if count == 1 else f"none of its {count:,} tracebacks is"
+        return f"{lead}: {which} of this refusal"
+    if not log.lines:
+        return f"{lead}: there is no line in it"
+    return f"{lead}: it holds no traceback, and no line of it is one of this refusal"
+
+
 def _story(
     chain: tuple[Trace, ...],
     places: LogPlaces | None,

@@ -27,6 +27,11 @@ class LogFile:
         size = self._size()
         return self._text(self._seen if self._seen <= size else 0, size)
 
+    @property
+    def left_out(self) -> int:
+        """Bytes before those that end() gives."""
+        return max(0, self._size() - MAX_BYTES)
+
     def end(self) -> str:
         """The last MAX_BYTES."""
         return self._text(0, self._size())

@@ -358,3 +358,26 @@ async def test_a_log_settles_a_bare_500(folder: Path) -> None:
     missing = await run(*words, "--log", "none.log")
     assert missing.code == 2
     assert missing.says("no such log file")
+
+
+async def test_a_log_that_cannot_be_of_use_is_told_of(tmp_path: Path) -> None:
+    """Missing ones end it; empty, binary and huge ones do not."""
+    log = tmp_path / "server.log"
+    words = ("diagnose", "-", "--status", "500", "--log", str(log))
+    missing = await run(*words, stdin=b"Internal Server Error")
+    assert missing.code == 2 and missing.says(f"{log}: There is no such log file")
+    for content, said in (
+        (b"", "The log is empty"),
+        (b"\0\1" * 900, "binary data"),
+        (b"x\n" * 2_100_000, "200,000 bytes"),
+    ):
+        log.write_bytes(content)
+        done = await run(*words, stdin=b"Internal Server Error")
+        assert done.code == 0 and done.says(f"{log}: ", said)
+
+
+async def test_what_send_found_in_no_log_is_said(nanoserve: DemoServer, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text("started\n")
+    request = f"{REQUESTS}#prompt-token-ids"
+    done = await run("send", request, "--base-url", nanoserve.base_url, "--log", str(tmp_path / "server.log"))
+    assert done.code == 1 and done.says("Nothing was written to the log while this was answered")

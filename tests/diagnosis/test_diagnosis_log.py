@@ -55,6 +55,9 @@ ENGINE = """
 """
 
 
+OF_ANOTHER = 'Traceback (most recent call last):\n  File "/srv/other/app.py", line 3, in f\n    g()\nOSError: the disk is full\n\n'
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     (tmp_path / "shop").mkdir()
@@ -171,6 +174,29 @@ def test_places_of_other_languages(tree: Path) -> None:
     found = told(tree, {}, 500, "", log)
     assert (found.sites[0].file, found.sites[0].line, found.sites[0].role) == ("server/routes.go", 4, "raises")
     assert found.kind == "other"
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("", "there is no line in it"),
+        (
+            "INFO all is well\nERROR the cat is out of the bag\n",
+            "it holds no traceback, and no line of it is one of this",
+        ),
+        ("\0\1\2" * 400, "it holds no traceback"),
+        (2 * OF_ANOTHER, "none of its 2 tracebacks is of this refusal"),
+    ],
+)
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_log_of_no_use_says_so(tree: Path, log: str, said: str, linked: bool) -> None:
+    found = told(tree if linked else None, {"depth": 10}, 400, "The canvas is not that deep", log)
+    settled = [note for note in found.notes if note.startswith("the server's log settles nothing: ")]
+    assert len(settled) == 1 and said in settled[0]
+
+
+def test_a_log_beside_a_good_answer_is_not_spoken_of(tree: Path) -> None:
+    assert not any("log" in note for note in told(tree, {"depth": 1}, 200, '{"ok": true}', "").notes)
 
 
 def test_hostile_logs(tree: Path) -> None:
