@@ -37,7 +37,9 @@ def check_requests(
 
     Given ones are remembered for the servers that the requests name. Exit code USAGE where no source tells anything.
     """
-    requests, warnings = read_requests(reference, base_url=base_url, default_base_url=NOWHERE, variables=variables)
+    requests, warnings = read_requests(
+        reference, base_url=base_url, default_base_url=NOWHERE, variables=variables, send_secrets=True
+    )
     for warning in warnings:
         say(warning)
     trees = LinkedTrees(linked_sources((), sources or _remembered(requests), base_url))

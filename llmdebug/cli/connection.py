@@ -35,6 +35,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     client_cert: str | None
     client_key: str | None
     insecure: bool
+    send_secrets: bool = False
     settings: Settings
     tokenizer: str = ""
     """Folder, `tokenizer.json` or Hugging Face id; empty: the one that the server says it serves."""
@@ -46,6 +47,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
             base_url=self.base_url,
             default_base_url=default_base_url(os.environ),
             variables=named_values(self.variables),
+            send_secrets=self.send_secrets,
         )
 
     def session(self, request: Request, *, record_in: Path | None = None) -> Session:
@@ -60,6 +62,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
             history_mb=self.settings.history_mb,
             probing=self.settings.probe,
             families=self.settings.family_folder,
+            send_secrets=self.send_secrets,
         )
 
     def _client_options(self) -> ClientOptions:

@@ -60,14 +60,14 @@ def convert(wanted: Conversion) -> int:
 
 
 def _opened(wanted: Conversion, path: str) -> Exchanges:
-    base = wanted.base_url or default_base_url(os.environ)
-    variables = {"base_url": base} if base else {}
     with progress_line() as progress:
         found = open_exchanges(
             path,
             format=wanted.from_,
-            base_url=base,
-            variables={**variables, **named_values(wanted.variables)},
+            base_url=wanted.base_url,
+            default_base_url=default_base_url(os.environ),
+            variables=named_values(wanted.variables),
+            send_secrets=True,
             answers=wanted.answers,
             progress=lambda done, of: progress(f"reading {path}", done, of),
         )

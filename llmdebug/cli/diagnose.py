@@ -48,7 +48,11 @@ def command(
     bare = BareAnswer(status=status)
     if request is not None:
         found, warnings = read_request(
-            request, base_url=base_url, default_base_url=NOWHERE, variables=named_values(variable)
+            request,
+            base_url=base_url,
+            default_base_url=NOWHERE,
+            variables=named_values(variable),
+            send_secrets=True,
         )
         for warning in warnings:
             say(warning)

@@ -33,6 +33,7 @@ def command(
     client_cert: options.ClientCert = None,
     client_key: options.ClientKey = None,
     insecure: options.Insecure = False,
+    send_secrets: options.SendSecrets = False,
 ) -> int:
     """Open the screen on a server; `llmdebug URL` for short."""
     from llmdebug.cli.connection import effective_settings
@@ -47,6 +48,7 @@ def command(
         model=model,
         header_lines=tuple(header),
         api_key_env=api_key_env,
+        send_secrets=send_secrets,
         client={
             "proxy": proxy,
             "ca_file": ca_file,

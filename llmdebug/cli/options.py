@@ -115,6 +115,10 @@ ClientKey = Annotated[
     typer.Option("--client-key", "--key", metavar="FILE", help="Its key, where the certificate's file lacks it."),
 ]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Check no certificates. Said on stderr each time.")]
+SendSecrets = Annotated[
+    bool,
+    typer.Option("--send-secrets", help="Send keys and cookies also to other hosts than those they were written for."),
+]
 ShowSecrets = Annotated[bool, typer.Option("--show-secrets", help="Print keys and cookies instead of {{secret:NAME}}.")]
 NoRecord = Annotated[bool, typer.Option("--no-record", help="Keep nothing of this in the history.")]
 NoProbe = Annotated[

@@ -91,6 +91,7 @@ def command(
     client_cert: options.ClientCert = None,
     client_key: options.ClientKey = None,
     insecure: options.Insecure = False,
+    send_secrets: options.SendSecrets = False,
 ) -> int:
     """Send recorded requests again, one after the other, and compare the answers with the recorded ones.
 
@@ -110,6 +111,7 @@ def command(
         client_cert=client_cert,
         client_key=client_key,
         insecure=insecure,
+        send_secrets=send_secrets,
         settings=effective_settings(connect_timeout, first_byte_timeout, timeout, no_record=no_record),
     )
     wanted = Replay(

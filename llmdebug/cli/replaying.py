@@ -95,14 +95,14 @@ def _refuse_to_damage(out: Path, wanted: Replay) -> None:
 
 
 def _opened(wanted: Replay, connection: Connection) -> Exchanges:
-    base = connection.base_url or default_base_url(os.environ)
-    variables = {"base_url": base} if base else {}
     with progress_line() as progress:
         return open_exchanges(
             wanted.file,
             format=wanted.format,
-            base_url=base,
-            variables={**variables, **named_values(connection.variables)},
+            base_url=connection.base_url,
+            default_base_url=default_base_url(os.environ),
+            variables=named_values(connection.variables),
+            send_secrets=connection.send_secrets,
             answers=wanted.answers,
             progress=lambda done, of: progress(f"reading {wanted.file}", done, of),
         )
@@ -126,7 +126,7 @@ async def _replay(
         stepper = Stepper(
             session,
             exchanges,
-            aim=Aim(base_url=connection.base_url or "", model=wanted.model),
+            aim=Aim(base_url=connection.base_url or "", model=wanted.model, send_secrets=connection.send_secrets),
             pace=wanted.pace,
             diagnose=(wanted.diagnose and bool(session.trees.trees)) or (fail_on is not None and fail_on.of_diagnosis),
             file=file_key(wanted.file),

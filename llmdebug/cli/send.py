@@ -35,6 +35,7 @@ def command(
     client_cert: options.ClientCert = None,
     client_key: options.ClientKey = None,
     insecure: options.Insecure = False,
+    send_secrets: options.SendSecrets = False,
 ) -> int:
     """Send a request; diagnose it if the server refuses, or if it takes it but ignores fields.
 
@@ -55,6 +56,7 @@ def command(
         client_cert=client_cert,
         client_key=client_key,
         insecure=insecure,
+        send_secrets=send_secrets,
         settings=effective_settings(
             connect_timeout, first_byte_timeout, timeout, no_record=no_record, no_probe=no_probe
         ),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import urlsplit
 
 import msgspec
 
 from llmdebug.http.baseurl import redirected
 from llmdebug.http.exchange import Request
-from llmdebug.http.secretnames import is_secret_header
-from llmdebug.http.secrets import without_secrets
+from llmdebug.http.keys import place_of, without_keys
 from llmdebug.jsontext.parse import JsonError, parse_json
 
 _OF_A_CONNECTION = frozenset(
@@ -26,17 +24,19 @@ class Aim(msgspec.Struct, frozen=True, kw_only=True):
 
     base_url: str = ""
     model: str = ""
+    send_secrets: bool = False
+    """Whether the keys of a recording go along to another host."""
 
 
 def aimed(request: Request, aim: Aim) -> Request:
     """The request as it is replayed: without headers that belong to the recorded connection.
 
     Keys and cookies of a recording are not sent to another host than the one they were for, wherever
-    they stand: in headers, in the query or in the body.
+    they stand: in headers, in the query or in the body; unless the aim says so.
     """
     elsewhere = _goes_elsewhere(request, aim)
-    if elsewhere:
-        request = without_secrets(request)[0]
+    if elsewhere and not aim.send_secrets:
+        request = without_keys(request)[0]
     url = redirected(request.url, aim.base_url) if aim.base_url else request.url
     headers = tuple(
         (name, value) for name, value in request.headers if _goes_along(name.lower(), value, elsewhere=elsewhere)
@@ -47,14 +47,11 @@ def aimed(request: Request, aim: Aim) -> Request:
 
 def withheld(request: Request, aim: Aim) -> tuple[str, ...]:
     """The secrets that aimed() leaves out of a recorded request, by the names of their places, each once."""
-    if not _goes_elsewhere(request, aim):
-        return ()
-    headers = (name for name, _ in request.headers if is_secret_header(name))
-    return tuple(dict.fromkeys((*headers, *without_secrets(request)[1])))
+    return without_keys(request)[1] if _goes_elsewhere(request, aim) and not aim.send_secrets else ()
 
 
 def _goes_elsewhere(request: Request, aim: Aim) -> bool:
-    return bool(aim.base_url) and _place(redirected(request.url, aim.base_url)) != _place(request.url)
+    return bool(aim.base_url) and place_of(redirected(request.url, aim.base_url)) != place_of(request.url)
 
 
 def _goes_along(name: str, value: str, *, elsewhere: bool) -> bool:
@@ -62,15 +59,7 @@ def _goes_along(name: str, value: str, *, elsewhere: bool) -> bool:
         return False
     if name == "accept-encoding":
         return all(coding.partition(";")[0].strip().lower() in _CODINGS for coding in value.split(","))
-    return not elsewhere or not (name in _OF_AN_ADDRESS or is_secret_header(name))
-
-
-def _place(url: str) -> tuple[str, str]:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url, ""
-    return parts.scheme.lower(), parts.netloc.rpartition("@")[2].lower()
+    return not (elsewhere and name in _OF_AN_ADDRESS)
 
 
 def _with_model(body: bytes, model: str) -> bytes:

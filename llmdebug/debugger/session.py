@@ -17,22 +17,24 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import msgspec
 
 from llmdebug.debugger import sources
+from llmdebug.debugger.keyring import Keyring, KeyringError
 from llmdebug.debugger.models import blames_model, served_models
 from llmdebug.debugger.outcome import outcome
 from llmdebug.debugger.probing import Probing
+from llmdebug.debugger.recorder import Recorder
 from llmdebug.debugger.refutations import Refutations
 from llmdebug.debugger.replacement import replacement
 from llmdebug.debugger.trees import LinkedTrees
 from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
 from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
-from llmdebug.http.secrets import fill, from_environment, hide, redact_exchange
+from llmdebug.http.secrets import fill, hide
 from llmdebug.index.build import Progress, silent
 from llmdebug.linking.linked import at_hand
 from llmdebug.linking.live import Live
 from llmdebug.linking.server import Server
 from llmdebug.linking.spec import AUTO, needs_fetching
-from llmdebug.recording.history import History, HistoryError
+from llmdebug.recording.folder import HistoryError
 from llmdebug.source.search import never
 from llmdebug.source.tree import TreeError
 
@@ -97,6 +99,7 @@ class Session:
         history_mb: float = 500.0,
         probing: bool = True,
         families: Path | None = None,
+        send_secrets: bool = False,
     ) -> None:
         """Without `sources`, the trees last linked to `base_url` are taken. Raises TreeError for given ones.
 
@@ -109,17 +112,14 @@ class Session:
         self.base_url = base_url
         self._probing = Probing(base_url, options, self.prepared, families, allowed=probing)
         self._keep = keep
-        self.secrets: dict[str, str] = {}
-        """Every secret seen so far, by the name it is kept under."""
         self.warnings: list[str] = []
         """What went wrong beside the work, as sentences, each once."""
-        self._credentials = credentials or Credentials()
+        self._keys = Keyring(credentials or Credentials(), base_url, self._warn, anywhere=send_secrets)
         self._options = options
         self._client: Client | None = None
-        self._history: History | None = None
-        self.secrets.update(self._credentials.secrets)
+        self._recorder = Recorder(self._warn)
         if keep or record_in is not None:
-            self._open_history(record_in, 0 if record_in is not None else int(history_mb * 1e6))
+            self._recorder.open(record_in, 0 if record_in is not None else int(history_mb * 1e6))
         self._trees = LinkedTrees(())
         self._refuted = Refutations()
         self.models: tuple[str, ...] | None = None
@@ -151,7 +151,12 @@ class Session:
     @property
     def records(self) -> bool:
         """Whether what is sent is kept on disk."""
-        return self._history is not None
+        return self._recorder.records
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Every secret seen so far, by the name it is kept under."""
+        return self._keys.secrets
 
     def link(
         self,
@@ -211,15 +216,6 @@ class Session:
         except TreeError as error:
             self._warn(f"The source linked to {base_url} last time cannot be used: {error}")
 
-    def _open_history(self, file: Path | None, limit_bytes: int) -> None:
-        try:
-            self._history = History(file=file, limit_bytes=limit_bytes)
-            if self._history.dropped_bytes:
-                dropped = f"{self._history.dropped_bytes / 1e6:,.0f} MB"
-                self._warn(f"The history had grown over {limit_bytes / 1e6:,.0f} MB: {dropped} of the oldest are gone.")
-        except HistoryError as error:
-            self._warn(f"Nothing is recorded: {error}")
-
     def _warn(self, sentence: str) -> None:
         if sentence not in self.warnings:
             self.warnings.append(sentence)
@@ -236,19 +232,17 @@ class Session:
         self._probing.close()
         if self._client is not None:
             await self._client.__aexit__(kind, error, trace)
-        if self._history is not None:
-            self._history.close()
+        self._recorder.close()
 
     def prepared(self, request: Request) -> Request:
         """The request with this session's credentials, and with the secrets that stand in it by name.
 
-        Raises SessionError for a secret that nobody knows.
+        Raises SessionError for a secret that nobody knows, or that belongs to another host.
         """
-        complete, missing = fill(self._credentials.applied(request), from_environment(self.secrets))
-        if missing:
-            names = ", ".join(missing)
-            raise SessionError(f"The request needs {names}, a secret: set it as an environment variable.")
-        return complete
+        try:
+            return self._keys.prepared(request)
+        except KeyringError as error:
+            raise SessionError(str(error)) from None
 
     async def send(
         self,
@@ -256,18 +250,19 @@ class Session:
         *,
         on_event: Callable[[StreamEvent], None] | None = None,
         on_bytes: Callable[[int], None] | None = None,
-        on_partial: Callable[[Exchange], None] | None = None,
+        on_partial: Callable[[Exchange], Exchange | None] | None = None,
         on_begin: Callable[[str], None] | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> SentExchange:
         """Sends the request as prepared(); recorded before it goes out, `notes` beside it, and when its answer is in.
 
-        `on_begin` gets its id. A cancelled one is recorded with what had arrived, which `on_partial` gets.
+        `on_begin` gets its id. A cancelled one is recorded with what had arrived, which `on_partial` gets and may
+        replace.
         Raises SessionError, and ClientOptionsError for unusable options.
         """
         complete = self.prepared(request)
         client = await self._entered_client()
-        id_ = await asyncio.to_thread(self._begin, complete, notes)
+        id_ = await asyncio.to_thread(self._recorder.begin, self._keys.redacted_request(complete), notes)
         if on_begin is not None:
             on_begin(id_)
         partial: list[Exchange] = []
@@ -275,9 +270,8 @@ class Session:
             exchange = await client.send(complete, on_event=on_event, on_bytes=on_bytes, on_partial=partial.append)
         except asyncio.CancelledError:
             for unfinished in partial:
-                if on_partial is not None:
-                    on_partial(unfinished)
-                await self._finished(id_, unfinished)
+                kept = on_partial(unfinished) if on_partial is not None else None
+                await self._finished(id_, kept or unfinished)
             raise
         try:
             await self._finished(id_, exchange)
@@ -317,41 +311,24 @@ class Session:
 
     def recorded(self, id_: str) -> Exchange | None:
         """An exchange that this session sent, from the disk; None where it cannot be had."""
-        found: list[Exchange | None] = []
-        self._record(lambda history: found.append(history.own(id_)))
-        return found[0] if found else None
-
-    def _begin(self, request: Request, notes: Mapping[str, Any] | None) -> str:
-        """The exchange's name in the history; empty where nothing can be recorded: a warning tells."""
-        clean = self.redacted(Exchange(request=request)).request
-        found: list[str] = []
-        self._record(lambda history: found.append(history.begin(clean, notes)))
-        return found[0] if found else ""
+        return self._recorder.recorded(id_)
 
     def _finish(self, id_: str, exchange: Exchange) -> None:
         if id_:
-            clean = self.redacted(exchange)
-            self._record(lambda history: history.finish(id_, clean))
+            self._recorder.finish(id_, self.redacted(exchange))
 
     async def _kept(self, finding: Finding) -> Finding:
         """The finding, its diagnosis now beside its exchange."""
-        if finding.id:
-            await asyncio.to_thread(self._record, lambda history: history.note(finding.id, NOTE, finding.diagnosis))
+        await asyncio.to_thread(self._recorder.note, finding.id, NOTE, finding.diagnosis)
         return finding
-
-    def _record(self, write: Callable[[History], None]) -> None:
-        if self._history is None:
-            return
-        try:
-            write(self._history)
-        except HistoryError as error:
-            self._warn(f"Not recorded: {error}")
 
     def redacted(self, exchange: Exchange) -> Exchange:
         """The exchange with its secrets by name; the session knows them from then on."""
-        clean, found = redact_exchange(exchange, self.secrets)
-        self.secrets.update(found)
-        return clean
+        return self._keys.redacted(exchange)
+
+    def know(self, secrets: dict[str, str], url: str) -> None:
+        """Secrets by name that were taken out of a request to this URL."""
+        self._keys.know(secrets, url)
 
     async def diagnose(
         self, exchange: SentExchange | Exchange, *, log: str = "", progress: Progress = silent
@@ -399,7 +376,7 @@ class Session:
     async def check(self, request: Request, *, progress: Progress = silent) -> Diagnosis:
         """What the linked trees will refuse or ignore in a request that is not sent. Cancelling ends the work too."""
         stop = threading.Event()
-        clean = self.redacted(Exchange(request=request)).request
+        clean = self._keys.redacted_request(request)
         try:
             return await asyncio.to_thread(self._trees.check, clean, progress=progress, cancelled=stop.is_set)
         finally:

@@ -20,10 +20,12 @@ from llmdebug.debugger.aim import Aim, aimed, withheld
 from llmdebug.debugger.answervariables import VariableError, filled
 from llmdebug.debugger.attempts import NO_SERVER, Attempt, Attempts, attempt_of, is_done
 from llmdebug.debugger.condition import Condition
+from llmdebug.debugger.conditiontext import shortened
 from llmdebug.debugger.facts import facts_of, judged
 from llmdebug.debugger.session import SentExchange, Session
 from llmdebug.formats.exchanges import Exchanges
 from llmdebug.http.exchange import Exchange, Failure, Request, StreamEvent
+from llmdebug.http.keys import host_of, place_of, told_withheld
 
 ASK_ABOVE = 100
 """More requests than this go out only when somebody has agreed."""
@@ -32,9 +34,6 @@ NOTE = "replay"
 
 Why = Literal["step", "here", "breakpoint", "stream", "unreachable", "interrupted", "end"]
 Pace = Literal["none", "recorded"]
-
-
-_MOST_NAMES = 5
 
 
 class ConsentNeeded(Exception):
@@ -116,7 +115,7 @@ class Stepper:
 
     def filled(self, request: Request) -> Request:
         """With the values of earlier answers in it. Raises VariableError."""
-        return filled(request, self._answer_of)
+        return filled(request, lambda name: self._answer_of(name, request.url))
 
     def restart(self) -> None:
         """From the first step, as a new run; breakpoints, marks and edits stay, and what was sent is recorded."""
@@ -277,10 +276,7 @@ class Stepper:
         names = withheld(self.exchanges.exchange(step).request, self.aim)
         if names:
             self._told_withheld = True
-            self.session.warnings.append(
-                f"Secrets of the recording are not sent to another host ({', '.join(names[:_MOST_NAMES])} left out): "
-                "give this server's own with --header or --api-key-env."
-            )
+            self.session.warnings.append(told_withheld(names, self.aim.base_url))
 
     async def _keep(self, step: int, sent: SentExchange) -> None:
         self._add(step, sent)
@@ -301,8 +297,12 @@ class Stepper:
         facts = facts_of(now, recorded=self.exchanges.exchange(step), diagnosis=attempt.judged)
         return next((one for one in asked if one(facts)), None)
 
-    def _answer_of(self, name: str) -> Exchange | None:
-        """What a step of this name got: now, or else when it was recorded. Raises KeyError."""
+    def _answer_of(self, name: str, url: str) -> Exchange | None:
+        """What a step of this name got: now, or else when it was recorded; None for neither. Raises KeyError.
+
+        What another host answered when it was recorded may hold its keys: it does not go to `url`, where the aim
+        leads elsewhere. Raises VariableError for that.
+        """
         if self._names is None:
             rows = ((self.exchanges.row(number).name, number) for number in range(len(self.exchanges)))
             self._names = {name: number for name, number in rows if name}
@@ -311,7 +311,15 @@ class Stepper:
         if now is not None and now.response is not None:
             return now
         recorded = self.exchanges.exchange(step)
-        return recorded if recorded.response is not None else None
+        if recorded.response is None:
+            return None
+        home = recorded.request.url
+        if self.aim.base_url and not self.aim.send_secrets and place_of(home) != place_of(url):
+            raise VariableError(
+                f"{name} was answered by {host_of(home)} when it was recorded, which is not told to {host_of(url)}: "
+                f"send {name} first, or allow it with --send-secrets."
+            )
+        return recorded
 
 
 class _Sending:
@@ -324,6 +332,7 @@ class _Sending:
         self._on_event = on_event
         self._asked = [one for one in stepper.breakpoints if one.of_stream]
         self._events = 0
+        self._met_behind = 0
         self._task: asyncio.Task[SentExchange] | None = None
         self.met: Condition | None = None
         self.partial: Exchange | None = None
@@ -357,8 +366,14 @@ class _Sending:
     def _begun(self, id_: str) -> None:
         self.id = id_
 
-    def _keep_partial(self, exchange: Exchange) -> None:
+    def _keep_partial(self, exchange: Exchange) -> Exchange:
+        """What had arrived, marked as stopped where a breakpoint did that."""
+        if self.met is not None:
+            told = f"Stopped at {shortened(self.met.source)}, behind event {self._met_behind:,} of the stream"
+            failure = Failure(kind="cancelled", message=f"{told}: the connection is closed, what arrived is kept.")
+            exchange = msgspec.structs.replace(exchange, failure=failure)
         self.partial = exchange
+        return exchange
 
     def _event(self, event: StreamEvent) -> None:
         if self._on_event is not None:
@@ -369,4 +384,5 @@ class _Sending:
         facts = facts_of(Exchange(request=self._request), event=event, events=self._events)
         self.met = next((one for one in self._asked if one(facts)), None)
         if self.met is not None:
+            self._met_behind = self._events
             self._task.cancel()

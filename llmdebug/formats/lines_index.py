@@ -47,9 +47,9 @@ class RecordedLines:
 
     format = "jsonl"
 
-    def __init__(self, path: str | Path, *, progress: Progress | None = None) -> None:
-        """Raises FormatError."""
-        self.path = str(path)
+    def __init__(self, path: str | Path, *, shown: str = "", progress: Progress | None = None) -> None:
+        """The file may be taken away when it was opened; messages call it `shown`. Raises FormatError."""
+        self.path = shown or str(path)
         self.ids: list[str] = []
         self._requests: list[tuple[str, str, str]] = []
         self._shared: dict[tuple[str, str, str], tuple[str, str, str]] = {}
@@ -69,7 +69,7 @@ class RecordedLines:
             with open(path, "rb") as file:
                 self._index(file, progress)
         except OSError as error:
-            raise FormatError(path, f"The file cannot be read: {error.strerror}.") from None
+            raise FormatError(self.path, f"The file cannot be read: {error.strerror}.") from None
         self.warnings = self._told_damage()
 
     def __len__(self) -> int:
@@ -176,13 +176,12 @@ class RecordedLines:
         found: list[int] = []
         longest = max(len(text) for text in wanted)
         start, kept = 0, b""
-        with open(self.path, "rb") as file:
-            while piece := file.read(_SEARCHED):
-                data = kept + piece
-                for text in wanted:
-                    found += [start + at for at in _places(data, text)]
-                kept = data[max(len(data) - longest + 1, 0) :]
-                start += len(data) - len(kept)
+        while piece := os.pread(self._number, _SEARCHED, start + len(kept)):
+            data = kept + piece
+            for text in wanted:
+                found += [start + at for at in _places(data, text)]
+            kept = data[max(len(data) - longest + 1, 0) :]
+            start += len(data) - len(kept)
         return sorted(found)
 
     def _index(self, file: BinaryIO, progress: Progress | None) -> None:

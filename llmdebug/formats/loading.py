@@ -14,6 +14,7 @@ from llmdebug.formats.exchanges import Exchanges, Progress, listed
 from llmdebug.formats.foreign import foreign, is_json
 from llmdebug.formats.har import MAX_HAR_BYTES, each_entry, read_document
 from llmdebug.formats.http_file import parse_http_text
+from llmdebug.formats.http_server import requests_of, with_server
 from llmdebug.formats.jsonlines import (
     AnswerRecord,
     NoteRecord,
@@ -23,6 +24,7 @@ from llmdebug.formats.jsonlines import (
     exchange_of,
 )
 from llmdebug.formats.lines_index import RecordedLines
+from llmdebug.formats.spooling import lying_still
 from llmdebug.http.exchange import Exchange
 
 Format = Literal["har", "jsonl", "http", "curl", "batch"]
@@ -45,38 +47,48 @@ def open_exchanges(
     *,
     format: Format | None = None,
     base_url: str | None = None,
+    default_base_url: str | None = None,
     variables: Mapping[str, str] | None = None,
+    send_secrets: bool = False,
     answers: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Exchanges:
     """The exchanges of a file, or the requests where it holds no answers; read piece by piece where that can be.
 
-    `base_url` serves files that name no server, `variables` fill in `.http` files, `answers` are files that hold a
-    batch's answers. Raises FormatError.
+    `base_url` is the server of an `.http` file or a batch, whatever it names, `default_base_url` that of one which
+    names none; `variables` fill in `.http` files; `send_secrets`: keys that one wrote for its own server go along;
+    `answers` are files that hold a batch's answers. Raises FormatError.
     """
-    known = format or format_of(path)
-    if known == "jsonl":
-        return RecordedLines(path, progress=progress)
-    data = read_file(path, MAX_HAR_BYTES)
+    with lying_still(path) as file:
+        known = format or format_of(file, shown=path)
+        if known == "jsonl":
+            return RecordedLines(file, shown=path, progress=progress)
+        data = read_file(file, MAX_HAR_BYTES)
+    if not data.strip():
+        raise FormatError(path, "The file is empty.")
     if known == "har":
         return listed(each_entry(read_document(data, path), path), path, "har")
     if known == "batch":
         joined = {answer: read_file(answer, MAX_HAR_BYTES) for answer in answers}
-        return read_batch(data, path=path, base_url=base_url, answers=joined)
-    text = decode_text(data, path)
+        return read_batch(data, path=path, base_url=base_url or default_base_url, answers=joined)
+    text, folder = decode_text(data, path), Path(path).parent
     if known == "curl":
         told: list[str] = []
-        found = parse_curls(text, path=path, folder=Path(path).parent, warn=told.append)
+        found = parse_curls(text, path=path, folder=folder, warn=told.append)
         return listed((Exchange(request=request) for request in found), path, "curl", warnings=tuple(told))
-    file = parse_http_text(text, path=path, folder=Path(path).parent, base_url=base_url, variables=variables)
-    requests = [Exchange(request=request) for request in file.requests()]
+    parsed = with_server(parse_http_text(text, path=path, folder=folder), base_url, default_base_url, variables or {})
+    requests, warnings = requests_of(parsed, send_secrets=send_secrets)
     if not requests:
         raise FormatError(path, "There is no request in it.")
-    return listed(requests, path, "http", warnings=file.warnings)
+    return listed((Exchange(request=request) for request in requests), path, "http", warnings=warnings)
 
 
-def format_of(path: str) -> Format:
-    """By its name, else by how it begins; a text that is nothing else counts as an .http file. Raises FormatError."""
+def format_of(path: str, *, shown: str = "") -> Format:
+    """By its name, else by how it begins; a text that is nothing else counts as an .http file.
+
+    Raises FormatError, which calls the file `shown`.
+    """
+    shown = shown or path
     known = _SUFFIXES.get(Path(path).suffix.lower())
     if known is not None:
         return known
@@ -86,9 +98,9 @@ def format_of(path: str) -> Format:
             if is_recording(head) or (b"\n" not in head and is_recording(head + file.readline())):
                 return "jsonl"
     except OSError as error:
-        raise FormatError(path, f"The file cannot be read: {error.strerror}.") from None
+        raise FormatError(shown, f"The file cannot be read: {error.strerror}.") from None
     if not head.strip():
-        raise FormatError(path, "The file is empty.")
+        raise FormatError(shown, "The file is empty.")
     if is_batch(head):
         return "batch"
     if _HAR.match(head):
@@ -96,7 +108,7 @@ def format_of(path: str) -> Format:
     if _RECORD.match(head):
         return "jsonl"
     if is_json(head) or Path(path).suffix.lower() in _JSON_SUFFIXES or b"\0" in head:
-        raise foreign(path, head)
+        raise foreign(shown, head)
     return "curl" if looks_like_curl(head.decode("utf-8", "replace")) else "http"
 
 

@@ -6,7 +6,6 @@ The rest of the request stays as it is, byte for byte; a body need not even be v
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import quote, unquote
@@ -18,9 +17,8 @@ from llmdebug.http.secretnames import is_secret_field, is_secret_header, is_secr
 
 Lookup = Callable[[str], str | None]
 
-_PLACEHOLDER = re.compile(r"\{\{secret:([A-Za-z0-9_.-]+)\}\}")
-_FIELD = re.compile(rb'"([^"\\\x00-\x1f]{1,200})"(\s*:\s*)"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
-_COMMA = re.compile(rb"\s*,\s*")
+PLACEHOLDER = re.compile(r"\{\{secret:([A-Za-z0-9_.-]+)\}\}")
+FIELD = re.compile(rb'"([^"\\\x00-\x1f]{1,200})"(\s*:\s*)"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 _AUTH_SCHEME = re.compile(r"(Bearer|Basic|Token|Digest|ApiKey|Key)\s+(?=\S)", re.IGNORECASE)
 _USERINFO = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#@]*(?:@[^/?#@]*)*)@", re.IGNORECASE)
 _SHORTEST_ECHO = 8
@@ -35,7 +33,7 @@ class _Vault:
         self.values: dict[str, str] = {}
 
     def placeholder(self, value: str, suggested: str) -> str:
-        if not value or _PLACEHOLDER.fullmatch(value):
+        if not value or PLACEHOLDER.fullmatch(value):
             return value
         return "{{secret:" + self._name(value, suggested) + "}}"
 
@@ -68,7 +66,7 @@ def redact(request: Request, known: Mapping[str, str] | None = None) -> tuple[Re
     vault = _Vault(known or {})
     headers = tuple((name, _header_value(name, value, vault)) for name, value in request.headers)
     url = redact_url(request.url, vault)
-    body = _form_body(request.body, vault) if _is_form(request) else _json_body(request.body, vault)
+    body = _form_body(request.body, vault) if is_form(request) else _json_body(request.body, vault)
     secrets = {**{name: value for name, value in (known or {}).items() if value}, **vault.values}
     clean = msgspec.structs.replace(
         request,
@@ -77,21 +75,6 @@ def redact(request: Request, known: Mapping[str, str] | None = None) -> tuple[Re
         body=hide_bytes(body, secrets),
     )
     return clean, {name: value for name, value in secrets.items() if _stands_in(clean, name)}
-
-
-def without_secrets(request: Request) -> tuple[Request, tuple[str, ...]]:
-    """The request without the parameters and body fields that redact() finds, and their names, each once."""
-    names: dict[str, None] = {}
-    address, mark, query = request.url.partition("?")
-    query, hash_mark, fragment = query.partition("#")
-    query = _without_parameters(query, names)
-    if _is_form(request):
-        text = request.body.decode("utf-8", "surrogateescape")
-        body = _without_parameters(text, names).encode("utf-8", "surrogateescape")
-    else:
-        body = _without_fields(request.body, names)
-    url = address + (mark if query else "") + query + hash_mark + fragment
-    return msgspec.structs.replace(request, url=url, body=body), tuple(names)
 
 
 def redact_response(response: Response, secrets: Mapping[str, str]) -> Response:
@@ -130,12 +113,12 @@ def fill(request: Request, lookup: Lookup | Mapping[str, str]) -> tuple[Request,
         return written(found)
 
     def filled(text: str, written: Callable[[str], str]) -> str:
-        return _PLACEHOLDER.sub(lambda match: value(match, written), text)
+        return PLACEHOLDER.sub(lambda match: value(match, written), text)
 
     body = request.body
     if b"{{secret:" in body:
         text = body.decode("utf-8", "surrogateescape")
-        body = filled(text, _quoted if _is_form(request) else _json_escaped).encode("utf-8", "surrogateescape")
+        body = filled(text, _quoted if is_form(request) else _json_escaped).encode("utf-8", "surrogateescape")
     complete = msgspec.structs.replace(
         request,
         url=filled(request.url, _in_url),
@@ -143,15 +126,6 @@ def fill(request: Request, lookup: Lookup | Mapping[str, str]) -> tuple[Request,
         body=body,
     )
     return complete, tuple(missing)
-
-
-def from_environment(session: Mapping[str, str] | None = None) -> Lookup:
-    """Looks a secret up in the session first, then in the environment."""
-
-    def find(name: str) -> str | None:
-        return (session or {}).get(name) or os.environ.get(name)
-
-    return find
 
 
 def hide(text: str, secrets: Mapping[str, str]) -> str:
@@ -181,7 +155,7 @@ def redact_url(url: str, vault: _Vault | None = None) -> str:
     return address + mark + _parameters(query, vault) + hash_mark + fragment
 
 
-def _is_form(request: Request) -> bool:
+def is_form(request: Request) -> bool:
     return (header(request.headers, "Content-Type") or "").lower().startswith("application/x-www-form")
 
 
@@ -211,18 +185,12 @@ def _parameters(query: str, vault: _Vault) -> str:
     parts = []
     for part in query.split("&"):
         name, _, value = part.partition("=")
-        secret = _is_secret_pair(part)
+        secret = is_secret_pair(part)
         parts.append(f"{name}={vault.placeholder(unquote(value), unquote(name))}" if secret else part)
     return "&".join(parts)
 
 
-def _without_parameters(query: str, names: dict[str, None]) -> str:
-    parts = query.split("&")
-    names.update({unquote(part.partition("=")[0]): None for part in parts if _is_secret_pair(part)})
-    return "&".join(part for part in parts if not _is_secret_pair(part))
-
-
-def _is_secret_pair(part: str) -> bool:
+def is_secret_pair(part: str) -> bool:
     name, _, value = part.partition("=")
     return bool(value) and is_secret_parameter(unquote(name))
 
@@ -240,26 +208,7 @@ def _json_body(body: bytes, vault: _Vault) -> bytes:
         placeholder = vault.placeholder(_json_unescaped(match[3]), name)
         return b'"%b"%b"%b"' % (match[1], match[2], placeholder.encode("utf-8", "surrogatepass"))
 
-    return _FIELD.sub(field, body)
-
-
-def _without_fields(body: bytes, names: dict[str, None]) -> bytes:
-    """Each field goes with the comma behind it; the last one of an object with the comma before it."""
-    left, start = bytearray(), 0
-    for match in _FIELD.finditer(body):
-        name = match[1].decode("utf-8", "replace")
-        if not match[3] or not is_secret_field(name):
-            continue
-        names[name] = None
-        left += body[start : match.start()]
-        comma = _COMMA.match(body, match.end())
-        start = match.end() if comma is None else comma.end()
-        if comma is None:
-            while left[-1:].isspace():
-                del left[-1:]
-            if left.endswith(b","):
-                del left[-1:]
-    return bytes(left) + body[start:]
+    return FIELD.sub(field, body)
 
 
 def _json_unescaped(raw: bytes) -> str:

@@ -145,6 +145,7 @@ COMMANDS: tuple[Command, ...] = (
     _command("skip", "S", "skip", "pass over the next step", needs=("steps", "idle")),
     _command("restart", "B", "restart", "begin at the first step again", needs=("steps", "idle")),
     _command("resume", "C", "resume", "go on where the last replay of this file stood", needs=("steps", "idle")),
+    _command("pace", "P", "pace", "wait between the steps as it was recorded, or not", needs=("steps",)),
     _command("refusals", "f", "refusals", "the refusals by the line that refused", needs=("steps",)),
     _command("filter", "F", "filter", "list only the steps that meet a condition", needs=("steps",)),
     _command("history", "H", "history", "what was sent before, searchable by conditions"),

@@ -41,6 +41,8 @@ class Opening:
     """The embedded server to start, its port taken already; its requests are opened."""
     probe: bool = True
     """Whether the server may be asked what it is."""
+    send_secrets: bool = False
+    """Whether keys go to other hosts than those they were written for."""
     tokenizer: str = ""
     """Folder, `tokenizer.json` or Hugging Face id; empty: the one that the server says it serves."""
     families: Path | None = None
@@ -61,6 +63,7 @@ class Opening:
             history_mb=self.history_mb,
             probing=self.probe,
             families=self.families,
+            send_secrets=self.send_secrets,
         )
 
 
@@ -143,11 +146,18 @@ def _of_file(opening: Opening) -> Worksheet:
         worksheet.add(*read_http_file(REQUESTS, variables={"base_url": opening.base_url or ""}).requests())
         return worksheet
     from llmdebug.debugger.aim import Aim
+    from llmdebug.formats.errors import FormatError
     from llmdebug.formats.loading import open_exchanges
     from llmdebug.http.credentials import default_base_url
     from llmdebug.tui.stepsheet import StepSheet
 
-    base = opening.base_url or default_base_url(os.environ)
-    variables = {"base_url": base} if base else {}
-    exchanges = open_exchanges(opening.file or "", base_url=base, variables=variables)
-    return StepSheet(exchanges, Aim(base_url=opening.base_url or "", model=opening.model))
+    if opening.file == "-":
+        raise FormatError("-", "The screen reads its keys from standard input: give it a file, or <(…).")
+    exchanges = open_exchanges(
+        opening.file or "",
+        base_url=opening.base_url,
+        default_base_url=default_base_url(os.environ),
+        send_secrets=opening.send_secrets,
+    )
+    aim = Aim(base_url=opening.base_url or "", model=opening.model, send_secrets=opening.send_secrets)
+    return StepSheet(exchanges, aim)

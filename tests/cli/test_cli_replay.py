@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from llmdebug.demo.server import DemoServer
 from llmdebug.formats.har_writing import har_pieces
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.formats.loading import load_exchanges
+from llmdebug.formats.writing import Output, pieces
 from llmdebug.http.exchange import Exchange, Request, Response, Timing
 
 JSON = (("Content-Type", "application/json"),)
@@ -175,8 +177,53 @@ async def test_secrets_of_a_recording_do_not_reach_another_host(tmp_path: Path) 
         done = await run("replay", str(file), "--url", f"http://{place}")
         assert [b"sk-" in one for one in server.requests] == [False, False]
         assert server.requests[0].endswith(b'{"n":1}')
+        await run("replay", str(file), "--url", f"http://{place}", "--send-secrets")
+        assert server.requests[2].startswith(b"POST /x?api_key=sk-secret99")
     assert done.code == 0
-    assert done.err.count("Secrets of the recording are not sent to another host (api_key left out)") == 1
+    assert done.err.count("Keys are not sent to another host than the one they were written for: api_key left") == 1
+
+
+async def test_what_another_host_answered_when_recorded_is_not_told_to_this_one(tmp_path: Path) -> None:
+    login = Exchange(
+        request=Request(method="POST", url="https://other.example/login", name="login"),
+        response=Response(status=200, headers=JSON, body=b'{"token": "t-secret99"}'),
+    )
+    use = Exchange(
+        request=Request(
+            method="GET",
+            url="https://other.example/use",
+            headers=(("X-Of", "{{login.response.body.$.token}}"),),
+        )
+    )
+    file = tmp_path / "flow.har"
+    file.write_bytes(b"".join(har_pieces([login, use])))
+    async with RawServer() as server:
+        place = await server.start(b'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"token": 7}')
+        words = ("replay", str(file), "--url", f"http://{place}")
+        done = await run(*words, "--from", "2")
+        assert (done.code, server.requests) == (3, [])
+        assert "login was answered by other.example when it was recorded" in done.out.decode()
+        await run(*words, "--from", "2", "--send-secrets")
+        assert b"X-Of: t-secret99" in server.requests[0]
+        await run(*words)
+        assert b"X-Of: 7" in server.requests[2]
+
+
+async def test_keys_of_the_command_line_go_to_one_host_of_a_recording(tmp_path: Path) -> None:
+    async with RawServer() as server, RawServer() as other:
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+        places = [await server.start(answer), await other.start(answer)]
+        file = tmp_path / "two.har"
+        requests = [Request(method="GET", url=f"http://{place}/x") for place in places]
+        file.write_bytes(b"".join(har_pieces([Exchange(request=request) for request in requests])))
+        words = ("replay", str(file), "-H", "Authorization: Bearer sk-mine12345", "-H", "X-Trace: 1")
+        done = await run(*words)
+        assert b"sk-mine12345" in server.requests[0]
+        assert b"sk-mine12345" not in other.requests[0]
+        assert b"X-Trace: 1" in other.requests[0]
+        assert done.says(f"The key for {places[0]} is not sent to {places[1]}")
+        await run(*words, "--send-secrets")
+        assert b"sk-mine12345" in other.requests[1]
 
 
 async def test_a_key_of_the_url_is_not_told(tmp_path: Path) -> None:
@@ -221,6 +268,25 @@ async def test_an_address_that_is_none_is_refused_before_anything_is_sent(tmp_pa
     assert not out.exists()
     if "//" not in url:
         assert done.says(f"{url!r} is no http:// or https:// address: give the whole URL.")
+
+
+@pytest.mark.parametrize("kind", ["har", "jsonl", "http"])
+async def test_a_file_may_come_through_a_pipe(tmp_path: Path, nanoserve: DemoServer, kind: Output) -> None:
+    request = Request(method="GET", url=f"{nanoserve.base_url}/v1/models")
+    data = b"".join(pieces([Exchange(request=request, response=Response(status=200, body=b"needle"))] * 2, kind))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = asyncio.create_task(asyncio.to_thread(pipe.write_bytes, data))
+    piped, fifo = await asyncio.gather(run("replay", "-", stdin=data), run("replay", str(pipe)))
+    await writing
+    for done in (piped, fifo):
+        assert (done.code, b"2 of 2 sent: 2 answered" in done.out) == (0, True)
+    found = await run("convert", "-", "-", "--to", "curl", "--only", "body ~ needle", stdin=data)
+    assert found.says("2 of 2 written" if kind != "http" else "0 of 2 written")
+    done = await run("replay", "-", stdin=b"null")
+    assert (done.code, done.says("-: This is none of the files", "the JSON value null")) == (2, True)
+    done = await run("replay", "/dev/zero")
+    assert (done.code, done.says("/dev/zero: This is a device, not a file.")) == (2, True)
 
 
 async def test_an_entry_that_cannot_be_sent_is_named_and_the_others_are_sent(tmp_path: Path) -> None:

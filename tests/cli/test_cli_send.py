@@ -316,3 +316,35 @@ async def test_a_request_that_builds_on_another_answer_is_not_sent_alone(server:
     done = await run("send", f"{file}#b", "--url", f"http://{await server.start(answer(b'{}'))}")
     assert (done.code, server.requests) == (2, [])
     assert done.says("The request needs the answer of a: `llmdebug replay", "sends that first")
+
+
+FORMS_OF_A_KEY = {
+    "a.http": "GET https://other.example/v1/models?api_key=sk-aaaaaaaa1\nAuthorization: Bearer sk-aaaaaaaa2\nX-A: 1\n",
+    "b.http": "@base_url = https://other.example\nGET {{base_url}}/v1/models\nCookie: sid=sk-aaaaaaaa1\nX-A: 1\n",
+    "c.sh": "curl https://other.example/v1/models -H 'X-Api-Key: sk-aaaaaaaa1' -H 'X-A: 1' -u me:sk-aaaaaaaa2\n",
+    "d.sh": "curl https://other.example/v1/models -H \"Authorization: Bearer $OTHER_API_KEY\" -H 'X-A: 1'\n",
+}
+
+
+@pytest.mark.parametrize("name", FORMS_OF_A_KEY)
+async def test_keys_that_a_file_wrote_for_another_host_stay_behind(
+    server: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", "sk-aaaaaaaa1")
+    (tmp_path / name).write_text(FORMS_OF_A_KEY[name])
+    url = f"http://{await server.start(answer(b'{}'))}"
+    for command in (["send"], ["try"], ["replay"]):
+        server.requests.clear()
+        done = await run(*command, str(tmp_path / name), "--url", url)
+        assert b"sk-aaaaaaaa" not in server.requests[0]
+        assert b"X-A: 1" in server.requests[0]
+        assert done.says("Keys are not sent to another host than the one they were written for", "--send-secrets")
+        done = await run(*command, str(tmp_path / name), "--url", url, "--send-secrets")
+        assert b"sk-aaaaaaaa1" in server.requests[1] or b"Basic" in server.requests[1]
+        assert not done.says("Keys are not sent")
+
+
+async def test_a_file_that_names_no_server_sends_its_keys_where_it_is_told(server: RawServer, tmp_path: Path) -> None:
+    (tmp_path / "a.http").write_text("GET {{base_url}}/v1/models\nAuthorization: Bearer sk-aaaaaaaa1\n")
+    await run("send", str(tmp_path / "a.http"), "--url", f"http://{await server.start(answer(b'{}'))}")
+    assert b"sk-aaaaaaaa1" in server.requests[0]

@@ -199,7 +199,7 @@ async def test_a_history_that_fails_is_one_warning(
     monkeypatch.setenv("LLMDEBUG_STATE_DIR", str(tmp_path / "full"))
     place = await server.start(OK)
     async with Session() as session:
-        history = session._history
+        history = session._recorder._history
         assert history is not None
         history.close()
         for _ in range(2):

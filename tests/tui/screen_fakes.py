@@ -124,6 +124,9 @@ class FakeSession:
         timing = Timing(started_at=0.0, connect=0.001, first_byte=0.01, end=0.012)
         return SentExchange(id="1", exchange=Exchange(request=request, response=given, timing=timing))
 
+    def know(self, secrets: dict[str, str], url: str) -> None:
+        self.secrets.update(secrets)
+
     pending: tuple[str, ...] = ()
     foreseen: Diagnosis | None = None
     """What the linked source says of each request that is not sent; None: no source is asked."""

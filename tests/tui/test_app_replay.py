@@ -190,6 +190,36 @@ async def test_it_stops_inside_a_stream(tmp_path: Path, slow_server: DemoServer)
         assert entry.exchange is not None
         assert entry.exchange.response is not None
         assert 2 <= len(entry.exchange.response.events) < 16
+        await app.shows("Stopped at events >= 2, behind event 2 of the stream")
+
+
+async def test_steps_wait_as_they_were_recorded_when_asked_to(tmp_path: Path, nanoserve: DemoServer) -> None:
+    async with replaying(nanoserve, har(tmp_path, GOOD), linked=False) as app:
+        stepper = app.main.stepper
+        assert stepper is not None
+        paces = []
+        for told in ("as they did when they were recorded", "without a pause"):
+            await app.press("P")
+            assert told in app.message()
+            paces.append(stepper.pace)
+        assert paces == ["recorded", "none"]
+
+
+def spoilt(file: str) -> str:
+    """The first request's method is none."""
+    text = Path(file).read_text()
+    Path(file).write_text(text.replace('"method": "POST"', '"method": "P OST"', 1))
+    return file
+
+
+async def test_an_entry_that_cannot_be_sent_is_told_and_passed_over(tmp_path: Path, nanoserve: DemoServer) -> None:
+    async with replaying(nanoserve, spoilt(har(tmp_path, GOOD, GOOD)), linked=False) as app:
+        await app.shows("1 of 2 entries cannot be sent")
+        await app.press("n")
+        assert "entry 1: The method 'P OST' is no HTTP method." in app.message()
+        assert at(app) == 1
+        await app.press("n")
+        await app.shows("200 OK")
 
 
 async def test_an_earlier_replay_is_taken_up(tmp_path: Path, nanoserve: DemoServer) -> None:
@@ -243,4 +273,4 @@ async def test_a_secret_that_is_not_sent_to_another_host_is_told(tmp_path: Path,
     file = Path(har(tmp_path, {**GOOD, "api_key": "sk-body77"}, GOOD))
     async with replaying(nanoserve, str(file)) as app:
         await app.press("n")
-        await app.shows("(api_key left out)")
+        await app.shows("api_key left out for 127.0.0.1")

@@ -116,5 +116,7 @@ def shown_request(screen: MainScreen, request: Request) -> Request:
     clean, found = redact(request, screen.secrets)
     screen.secrets.update(found)
     if screen.session is not None:
-        screen.session.secrets.update(found)
+        screen.session.know(found, request.url)
+    elif found:
+        screen.early_secrets.append((found, request.url))
     return clean

@@ -56,7 +56,8 @@ async def _load(screen: MainScreen) -> None:
     session = await _session(screen, opening.sources)
     screen.session = session
     if session is not None:
-        session.secrets.update(screen.secrets)
+        for found, url in screen.early_secrets:
+            session.know(found, url)
         await asyncio.to_thread(_prepare_steps, screen, session)
     screen.drafting = Drafting(opening.file or ("demo" if opening.demo else screen.base_url or "llmdebug"))
     await asyncio.to_thread(screen.drafting.load)

@@ -227,3 +227,13 @@ def restart(screen: MainScreen) -> None:
     sheet.current = 0
     screen.show_entry(home=True)
     screen.tell("At the first step again; what was sent is in the history.")
+
+
+def pace(screen: MainScreen) -> None:
+    """Between no waiting and the recorded times."""
+    stepper = screen.stepper
+    if stepper is None:
+        return
+    stepper.pace = "recorded" if stepper.pace == "none" else "none"
+    told = "Steps wait for one another as they did when they were recorded."
+    screen.tell(told if stepper.pace == "recorded" else "Steps follow one another without a pause.")

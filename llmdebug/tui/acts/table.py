@@ -71,6 +71,7 @@ ACTS: dict[str, Act] = {
     "skip": stepping.skip,
     "restart": stepping.restart,
     "resume": listing.resume,
+    "pace": stepping.pace,
     "refusals": listing.refusals,
     "filter": listing.filter_,
     "history": listing.history,

@@ -62,6 +62,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """How far the linking of a source is that has to be fetched or found."""
         self.secrets: dict[str, str] = {}
         """Secrets taken out of what is shown, by name."""
+        self.early_secrets: list[tuple[dict[str, str], str]] = []
+        """Those of before there was a session, with the URL of their request."""
         self.active: Pane = "request"
         self.zoomed = False
         self.copying = False
