@@ -18,6 +18,8 @@ from llmdebug.http.secrets import hide, redact_url
 
 KEPT = 64
 """Exchanges that stay in memory."""
+KEPT_BYTES = 64 * 2**20
+"""Of their bodies together, where the recording has them; the last one may be larger."""
 NO_SERVER = frozenset({"dns", "refused", "unreachable", "tls", "proxy", "connect_timeout"})
 """Failures after which the next request would not arrive either."""
 _MAX_TOLD = 200
@@ -51,6 +53,8 @@ class Attempts:
         """As `read`, for exchanges of a run that was taken up."""
         self._by_step: dict[int, list[Attempt]] = {}
         self._kept: OrderedDict[tuple[int, int], Exchange] = OrderedDict()
+        self._bytes = 0
+        """Of the bodies of those."""
 
     def __len__(self) -> int:
         return len(self._by_step)
@@ -70,11 +74,14 @@ class Attempts:
         listed.append(attempt)
         if exchange is None:
             return
-        self._kept[attempt.step, len(listed) - 1] = exchange
-        if len(self._kept) > KEPT:
-            oldest = next((key for key in self._kept if self._by_step[key[0]][key[1]].id), None)
-            if oldest is not None:
-                del self._kept[oldest]
+        newest = attempt.step, len(listed) - 1
+        self._kept[newest] = exchange
+        self._bytes += _size(exchange)
+        for key in list(self._kept):
+            if len(self._kept) <= KEPT and self._bytes <= KEPT_BYTES:
+                break
+            if key != newest and self._by_step[key[0]][key[1]].id:
+                self._bytes -= _size(self._kept.pop(key))
 
     def judge(self, step: int, judged: Judged) -> None:
         """What a diagnosis that was made later says of a step's last attempt."""
@@ -104,6 +111,11 @@ class Attempts:
     def clear(self) -> None:
         self._by_step.clear()
         self._kept.clear()
+        self._bytes = 0
+
+
+def _size(exchange: Exchange) -> int:
+    return len(exchange.request.body) + (len(exchange.response.body) if exchange.response is not None else 0)
 
 
 def is_done(row: Row) -> bool:

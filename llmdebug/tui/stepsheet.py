@@ -65,11 +65,13 @@ class StepEntries(MutableSequence[Entry]):
         """Behind the steps, wherever it is wanted."""
         self.added.insert(max(index - self._count, 0), value)
 
-    def forget(self, step: int) -> None:
-        """It is made anew when it is looked at, unless it was edited."""
+    def forget(self, step: int) -> bool:
+        """It is made anew when it is looked at; False where it was edited, and stays."""
         found = self.made.get(step)
-        if found is not None and same_request(found.request, found.original):
-            del self.made[step]
+        if found is None or not same_request(found.request, found.original):
+            return False
+        del self.made[step]
+        return True
 
     def _make_room(self) -> None:
         if len(self.made) < MADE:

@@ -46,6 +46,10 @@ class Entry:
     state: State = "new"
     exchange: Exchange | None = None
     """The latest answer, without its secrets."""
+    id: str = ""
+    """The name of `exchange` in the history of this session; empty where it is not in it."""
+    away: int = 0
+    """Bytes that the body of `exchange` had before its end made room for other answers; 0 where it is whole."""
     sent: Request | None = None
     """The request that `exchange` answers, as it stood when it was sent."""
     finding: Finding | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdebug.http.exchange import Exchange
 from llmdebug.tui.acts.drafting import forget_draft
+from llmdebug.tui.acts.keeping import bring_back, make_room
 from llmdebug.tui.views.reading import QUICK_BYTES, read_response
 from llmdebug.tui.worksheet import Entry
 
@@ -63,6 +64,7 @@ async def take_answer(screen: MainScreen, session: Session, entry: Entry, made: 
         if exchange.response is not None:
             reading = await asyncio.to_thread(read_response, exchange.response)
         entry.exchange, entry.state = exchange, await asyncio.to_thread(outcome, made)
+    make_room(screen, entry)
     if screen.steps is not None and entry.step is not None:
         entry.was = screen.steps.was(entry.step)
     if screen.entry is entry:
@@ -79,6 +81,10 @@ def read_later(screen: MainScreen, entry: Entry, exchange: Exchange) -> None:
 
 
 async def _read(screen: MainScreen, entry: Entry, exchange: Exchange) -> None:
+    make_room(screen, entry)
+    if entry.away and screen.session is not None:
+        await bring_back(screen, screen.session, entry)
+        exchange = entry.exchange or exchange
     if exchange.response is None:
         return
     reading = await asyncio.to_thread(read_response, exchange.response)

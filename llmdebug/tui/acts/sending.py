@@ -99,6 +99,7 @@ async def _send_one(screen: MainScreen, session: Session, entry: Entry) -> SentE
             screen, session, entry, on_event=entry.events.append, on_bytes=received, on_partial=cancelled
         )
         entry.ending = screen.ending = True
+        entry.id = made.id
         await take_answer(screen, session, entry, made.exchange)
     except asyncio.CancelledError:
         unsent = Failure(kind="cancelled", message="Cancelled before the request was sent.")
@@ -152,6 +153,7 @@ def _begin(entry: Entry) -> None:
     entry.remember()
     entry.sent = entry.request
     entry.finding = entry.diagnosis = entry.exchange = None
+    entry.id, entry.away = "", 0
     entry.settled, entry.settled_text, entry.undiagnosed = "", "", ""
     entry.is_recorded, entry.was = False, ""
 

@@ -63,7 +63,7 @@ class ResponsePane(LinePane):
         self.views, self.view = (), ""
         if response is None or exchange is None or entry is None:
             return
-        if reading is None and len(response.body) > QUICK_BYTES:
+        if reading is None and (len(response.body) > QUICK_BYTES or entry.away):
             self.read_later(entry, exchange)
             return
         taken = reading if reading is not None else read_response(response)
@@ -167,6 +167,9 @@ class ResponsePane(LinePane):
             return ()
         note = self.document.note if self.document is not None and self.view == "body" else ""
         noted = [wrap(safe(note, "warning"), cells, 2)] if note else []
+        if entry.away and self.document is not None:
+            told = responseview.put_away(len(entry.exchange.response.body), entry.away)
+            noted.append(wrap(safe(told, "warning"), cells, 2))
         noted += [responseview.redirect_rows(entry.exchange.response, cells)]
         return (*responseview.broken_off(entry.exchange, cells), *(row for rows in noted for row in rows))
 

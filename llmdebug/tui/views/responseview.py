@@ -150,6 +150,11 @@ def broken_off(exchange: Exchange, cells: int) -> list[Row]:
     return [(Span(shorten(told, cells), "error"),)]
 
 
+def put_away(kept: int, whole: int) -> str:
+    """That only the head of an answer is still there, as a sentence."""
+    return f"The first {size(kept)} of {size(whole)}: the rest made room for newer answers."
+
+
 def redirect_rows(response: Response, cells: int) -> list[Row]:
     """Where an answer sends its client, which llmdebug does not follow."""
     location = header(response.headers, "Location")
