@@ -16,7 +16,8 @@ from llmdebug.diagnosis.ground import ground_of
 from llmdebug.diagnosis.remedies.example import Examples
 from llmdebug.http.baseurl import join
 from llmdebug.http.exchange import Exchange, Request
-from llmdebug.index.build import ASIDE, Cancelled, Index
+from llmdebug.index.build import Cancelled, Index
+from llmdebug.index.languages import ASIDE
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 MAX_DEPTH = 6

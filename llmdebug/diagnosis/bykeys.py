@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.locate import Located
 from llmdebug.diagnosis.question import Question
-from llmdebug.index.build import ASIDE
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.types import Object
 
 MAX_FILES = 12

@@ -10,8 +10,8 @@ from llmdebug.diagnosis.finding import Spot
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, nearness
-from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Function
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.syntax import dotted, last_name
 

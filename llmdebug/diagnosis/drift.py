@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from llmdebug.diagnosis.ground import Ground, ground_of
 from llmdebug.diagnosis.route import PARAMETER, Registered
-from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.build import Index
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.types import Object
 from llmdebug.linking.linked import Linked
 from llmdebug.linking.live import Live

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from llmdebug.diagnosis.bindings import Bindings
 from llmdebug.diagnosis.reach import COMMON
 from llmdebug.diagnosis.schema import escape
-from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class, Function
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.constants import constant, literal
 from llmdebug.index.python.evaluate import Evaluator
 from llmdebug.index.python.execute import Callee, Enter, Frame

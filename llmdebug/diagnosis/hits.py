@@ -9,8 +9,8 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.locate import has_pointer
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.verdict import Role
-from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import FileFacts
+from llmdebug.index.languages import ASIDE
 from llmdebug.source.search import Hit
 
 MAX_NAMES = 2

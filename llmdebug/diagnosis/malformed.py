@@ -9,8 +9,8 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema_claim import handler_spot
 from llmdebug.diagnosis.verdict import Kind
-from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Function
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.inputs import find_handler
 from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import last_name

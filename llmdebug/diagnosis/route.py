@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.build import Index
 from llmdebug.index.facts import FileFacts, Mount, Route
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.names import absolute
 
 MAX_PREFIXES = 12

@@ -15,8 +15,8 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.reach import ENTRY_METHODS, Key, Reach
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.widening import Widening
-from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Class, Function
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.inputs import find_handler
 from llmdebug.index.python.names import define, define_attribute
 from llmdebug.index.python.types import Object

@@ -11,7 +11,7 @@ from llmdebug.diagnosis.kinds import ROUTER_SENTENCE, ROUTER_TEXTS
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.schema_claim import handler_spot, registration
-from llmdebug.index.build import ASIDE
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.guards import guards_of
 from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import last_name, text

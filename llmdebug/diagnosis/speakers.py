@@ -12,8 +12,9 @@ from typing import Literal
 import msgspec
 
 from llmdebug.diagnosis.template import Match
-from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function, Rejection, Template
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.syntax import last_name, status_of
 from llmdebug.index.python.templates import templates_of
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.build import Index
 from llmdebug.index.facts import FileFacts, Rejection, Template
+from llmdebug.index.languages import ASIDE
 
 EXCEPTION_NAME = re.compile(
     r"(?:e|ex|exc|err|error|exception)\d?(?:$|\.)|.*(?:_e|_exc|_err|_error|message|msg|detail|reason)$"

@@ -18,8 +18,8 @@ from llmdebug.diagnosis.speakers import spoken
 from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.template import EXCEPTION_NAME, Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
-from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import HOLE, Class, Function
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.names import define

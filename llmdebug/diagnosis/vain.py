@@ -15,8 +15,8 @@ from llmdebug.diagnosis.finding import Spot
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape
-from llmdebug.index.build import ASIDE
 from llmdebug.index.facts import Function
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.models import Declared, Model
 from llmdebug.index.python.types import Either, Limited, Scalar, Type

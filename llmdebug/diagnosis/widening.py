@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from llmdebug.diagnosis.bindings import REQUEST_NAMES
 from llmdebug.diagnosis.reach import COMMON
-from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.build import Index
 from llmdebug.index.facts import Function
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.syntax import FunctionNode
 
 MAX_NAMES = 80

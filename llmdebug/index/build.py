@@ -16,27 +16,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-import pyripgrep
-
 from llmdebug.index import store
 from llmdebug.index.facts import Class, FileFacts, Function
-from llmdebug.index.python.extract import extract
+from llmdebug.index.languages import ASIDE, OTHERS, PYTHON, Language, language_of, reader_of
 from llmdebug.index.python.syntax import FunctionNode, parse, parse_function
 from llmdebug.source.search import Search, never
-from llmdebug.source.tree import Tree
+from llmdebug.source.tree import Tree, TreeFile
 
-BASE_MARKS = (
-    r"@\w+(\.\w+)*\.(get|post|put|delete|patch|route|api_route|websocket)\(|add_api_route|add_route\(|add_post\("
-    r"|HTTPException\(|exception_handler|APIRouter\(|include_router|add_middleware|\bdef do_POST"
-    r"|def create_\w*error\w*\(|Blueprint\(|RouteTableDef"
-    r"|\b(add|register)_(\w+_)?(endpoint|route)\(|register_blueprint|add_url_rule|add_subapp"
-    r"|\b(FastAPI|Starlette|Flask|Quart)\(|\bweb\.Application\(|\bRoute\(|\bMount\(|\.mount\(|\bweb\.(get|post|put|delete|patch|route)\("
-)
-_BASE_PATTERN = re.compile(BASE_MARKS.encode())
-ASIDE = re.compile(
-    r"(^|/)(tests?|testing|benchmarks?|examples?|docs?|scripts|third_party)(/|$)|(^|/)(test_\w+|\w+_test|conftest)\.py$"
-)
-"""Paths that hold no serving code; they serve only where nothing else does."""
 MAX_SYNTAX = 24
 MAX_NODES = 600
 MAX_VOTED = 30
@@ -111,9 +97,7 @@ class Index:
             if data is None:
                 facts = FileFacts(path, problem=self.tree.unreadable.get(path, "can't be read"))
             else:
-                module = parse(data)
-                facts = extract(path, data, None if isinstance(module, str) else module)
-                self._remember_syntax(path, None if isinstance(module, str) else module)
+                facts = reader_of(language_of(path))(path, data)
             kept.facts = facts
             self._changed = True
         self.loaded[path] = facts
@@ -134,18 +118,21 @@ class Index:
         if path in self._syntax:
             self._syntax.move_to_end(path)
             return self._syntax[path]
-        data = self.tree.read(path)
+        data = self.tree.read(path) if path.endswith(PYTHON.suffixes) else None
         module = parse(data) if data is not None else "unreadable"
-        self._remember_syntax(path, None if isinstance(module, str) else module)
+        self._syntax[path] = None if isinstance(module, str) else module
+        if len(self._syntax) > MAX_SYNTAX:
+            self._syntax.popitem(last=False)
         return self._syntax[path]
 
     def node(self, path: str, function: Function) -> FunctionNode | None:
-        """The syntax tree of one function, its decorators left out; None where its lines can't be parsed alone."""
+        """The syntax tree of a function of Python, decorators left out; None where its lines can't be parsed alone."""
         key = (path, function.name, function.line)
         if key in self._nodes:
             self._nodes.move_to_end(key)
             return self._nodes[key]
-        made = parse_function(self.lines(path)[function.line - 1 : function.end_line], function.line)
+        lines = self.lines(path)[function.line - 1 : function.end_line] if path.endswith(PYTHON.suffixes) else []
+        made = parse_function(lines, function.line)
         self._nodes[key] = made
         if len(self._nodes) > MAX_NODES:
             self._nodes.popitem(last=False)
@@ -163,11 +150,6 @@ class Index:
             if len(self._lines) > MAX_SYNTAX:
                 self._lines.popitem(last=False)
         return self._lines[path]
-
-    def _remember_syntax(self, path: str, module: ast.Module | None) -> None:
-        self._syntax[path] = module
-        if len(self._syntax) > MAX_SYNTAX:
-            self._syntax.popitem(last=False)
 
     def functions(self, name: str) -> list[tuple[str, Function]]:
         """Functions and methods of this last name, in the files read so far."""
@@ -266,12 +248,43 @@ def open_index(
 
     Raises Cancelled.
     """
-    files = tree.files((".py",))
     kept = store.load(tree.root) if keep else {}
+    files = tree.files(PYTHON.suffixes)
+    known = _kept(tree, PYTHON, files, kept, progress, cancelled)
+    index = Index(tree, Search(tree, files), known, progress, cancelled)
+    index.load(index.base())
+    for language in () if _serves(index) else OTHERS:
+        files = tree.files(language.suffixes)
+        known = _kept(tree, language, files, kept, progress, cancelled)
+        if any(k.is_base and not ASIDE.search(path) for path, k in known.items()):
+            index.search.files += files
+            index.kept = dict(sorted({**index.kept, **known}.items()))
+            index.load(index.base())
+    index.search.undecodable = frozenset(path for path, k in index.kept.items() if k.undecodable)
+    if keep:
+        index._changed = index._changed or any(kept.get(path) is not k for path, k in index.kept.items())
+        index.save()
+    return index
+
+
+def _serves(index: Index) -> bool:
+    """Whether the tree registers routes in the files read so far."""
+    return any(facts.routes for path, facts in index.loaded.items() if not ASIDE.search(path))
+
+
+def _kept(
+    tree: Tree,
+    language: Language,
+    files: list[TreeFile],
+    kept: dict[str, store.Kept],
+    progress: Progress,
+    cancelled: Callable[[], bool],
+) -> dict[str, store.Kept]:
+    """What is known of the files of a language: kept from before, or found by looking at each."""
     known = {f.path: kept[f.path] for f in files if f.path in kept and kept[f.path].fits(f)}
     fresh = [f for f in files if f.path not in known]
-    search = Search(tree, files)
-    marked = _marked(search) if fresh else set()
+    marks = re.compile(language.marks.encode())
+    marked = Search(tree, files).files_matching(language.marks) if fresh else set()
     for done, file in enumerate(fresh):
         if cancelled():
             raise Cancelled
@@ -279,27 +292,9 @@ def open_index(
             progress("looking through the tree", done, len(fresh))
         data = tree.read(file.path) or b""
         undecodable = not data.isascii() and not _is_utf8(data)
-        is_base = file.path in marked if marked is not None and not undecodable else bool(_BASE_PATTERN.search(data))
+        is_base = file.path in marked or (undecodable and bool(marks.search(data)))
         known[file.path] = store.Kept(file.size, file.mtime_ns, is_base, undecodable)
-    search.undecodable = frozenset(path for path, k in known.items() if k.undecodable)
-    index = Index(tree, search, dict(sorted(known.items())), progress, cancelled)
-    index._changed = bool(fresh) and keep
-    index.load(index.base())
-    if keep:
-        index.save()
-    return index
-
-
-def _marked(search: Search) -> set[str] | None:
-    """Files that hold a mark of the base set, as ripgrep sees it; None where it raises."""
-    root = str(search.tree.root)
-    try:
-        answer = pyripgrep.Grep().search(BASE_MARKS, path=root, glob="*.py", output_mode="files_with_matches")
-        found = {str(path)[len(root) :].lstrip("/") for path in answer}
-        unseen = search.beyond_ripgrep()
-    except (OSError, RuntimeError, ValueError):
-        return None
-    return found | {p for p in unseen if _BASE_PATTERN.search(search.tree.read(p) or b"")}
+    return dict(sorted(known.items()))
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -35,7 +35,7 @@ def never() -> bool:
 
 @dataclass
 class Search:
-    """Search over the files of one tree with one suffix."""
+    """Search over some files of one tree: all that have one of a few suffixes."""
 
     tree: Tree
     files: list[TreeFile]
@@ -100,42 +100,47 @@ class Search:
         """The files that hold a word, sorted."""
         if not word.strip() or not self.files:
             return []
+        return sorted(self.files_matching(re.escape(word)))
+
+    def files_matching(self, pattern: str) -> set[str]:
+        """The files that hold a match of a pattern, which re and ripgrep must read alike, within a line."""
         try:
-            answer = pyripgrep.Grep().search(
-                re.escape(word), path=str(self.tree.root), glob=self._glob, output_mode="files_with_matches"
-            )
-            found = {str(path)[len(str(self.tree.root)) :].lstrip("/") for path in answer} & {
-                f.path for f in self.files
-            }
+            found = self._named(pattern) & {f.path for f in self.files}
             rest = self.beyond_ripgrep()
         except (OSError, RuntimeError, ValueError):
             found, rest = set(), [f.path for f in self.files]
-        needle = word.encode()
-        return sorted(found | {path for path in rest if needle in (self.tree.read(path) or b"")})
+        matcher = re.compile(pattern.encode(), re.ASCII)
+        return found | {path for path in rest if matcher.search(self.tree.read(path) or b"")}
 
     @property
-    def _glob(self) -> str:
-        return "*." + self.files[0].path.rpartition(".")[2]
+    def _suffixes(self) -> list[str]:
+        return sorted({f.path.rpartition(".")[2] for f in self.files})
+
+    def _named(self, pattern: str) -> set[str]:
+        """The files of any name that ripgrep finds a match in; it takes one glob at a time."""
+        root = str(self.tree.root)
+        found: set[str] = set()
+        for suffix in self._suffixes:
+            answer = pyripgrep.Grep().search(pattern, path=root, glob=f"*.{suffix}", output_mode="files_with_matches")
+            found |= {str(path)[len(root) :].lstrip("/") for path in answer}
+        return found
 
     def _ripgrep(self, pattern: str) -> Iterable[tuple[str, str]]:
         """(path, line text) of each matching line, for files of the list only."""
         root = str(self.tree.root)
         known = {f.path for f in self.files} - self.undecodable
-        suffix = self.files[0].path.rpartition(".")[2]
-        answer = pyripgrep.Grep().search(pattern, path=root, glob=f"*.{suffix}", output_mode="content", n=True)
-        for line in answer:
-            path, _, rest = str(line)[len(root) :].lstrip("/").partition(f".{suffix}:")
-            if path + f".{suffix}" in known:
-                yield path + f".{suffix}", rest.partition(":")[2]
+        for suffix in self._suffixes:
+            answer = pyripgrep.Grep().search(pattern, path=root, glob=f"*.{suffix}", output_mode="content", n=True)
+            for line in answer:
+                path, _, rest = str(line)[len(root) :].lstrip("/").partition(f".{suffix}:")
+                if path + f".{suffix}" in known:
+                    yield path + f".{suffix}", rest.partition(":")[2]
 
     def beyond_ripgrep(self) -> list[str]:
         """Files that ripgrep passes over: ignored ones, and undecodable ones."""
         if not self.tree.has_ignore_rules:
             return sorted(self.undecodable)
         if self._unseen is None:
-            root = str(self.tree.root)
-            suffix = self.files[0].path.rpartition(".")[2]
-            everything = pyripgrep.Grep().search("", path=root, glob=f"*.{suffix}", output_mode="files_with_matches")
-            seen = {str(path)[len(root) :].lstrip("/") for path in everything}
+            seen = self._named("")
             self._unseen = [f.path for f in self.files if f.size and (f.path in self.undecodable or f.path not in seen)]
         return self._unseen

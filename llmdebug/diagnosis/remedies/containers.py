@@ -11,8 +11,9 @@ from weakref import WeakKeyDictionary
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.remedies.case import models_of
 from llmdebug.diagnosis.remedies.names import words
-from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.build import Index
 from llmdebug.index.facts import Class
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.types import Type
 

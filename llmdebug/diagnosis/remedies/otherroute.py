@@ -14,7 +14,7 @@ from llmdebug.diagnosis.remedies.names import likeness, nearest, words
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.diagnosis.remedies.rename import is_container
 from llmdebug.diagnosis.route import Registered
-from llmdebug.index.build import ASIDE
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.types import Anything, Object, Type
 from llmdebug.jsontext import pointer as pointers

@@ -13,7 +13,7 @@ from llmdebug.diagnosis.remedies.otherroute import prefix_of
 from llmdebug.diagnosis.remedies.proposal import Proposal, advice
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.routing_claim import conditions_of
-from llmdebug.index.build import ASIDE
+from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.types import Object
 
 MAX_KNOWN = 400

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from llmdebug.index.build import Index
-from llmdebug.index.facts import Class, Function, Parameter, Route
+from llmdebug.index.facts import BODY, Class, Function, Parameter, Route
+from llmdebug.index.languages import PYTHON
 from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import FunctionNode, dotted, keyword, last_name, string, text
 from llmdebug.index.python.types import ANYTHING, Anything, Either, Limited, ListOf, MapOf, Object, Type, Types
@@ -70,6 +71,8 @@ class Inputs:
 
 def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
     """What the handler of a registration takes."""
+    if not path.endswith(PYTHON.suffixes):
+        return _bound_inputs(index, types, path, route)
     inputs = Inputs()
     found = find_handler(index, path, route)
     if found is None:
@@ -86,6 +89,17 @@ def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
     if node is not None and inputs.body is None and not inputs.embedded:
         _Hand(index, types, inputs).follow(place, node, _request_names(node), 0, owner=function.name.rpartition(".")[0])
         inputs.by_hand = inputs.body is not None
+    return inputs
+
+
+def _bound_inputs(index: Index, types: Types, path: str, route: Route) -> Inputs:
+    """What the first function of a route reads the body into, those before the handler first."""
+    inputs = Inputs()
+    found = [define(index, path, name) for name in (*route.dependencies, route.handler) if name]
+    for each in found:
+        for parameter in each.item.parameters if each is not None and isinstance(each.item, Function) else ():
+            if each is not None and parameter.default == BODY and inputs.body is None:
+                inputs.body = types.of(each.path, parameter.annotation)
     return inputs
 
 

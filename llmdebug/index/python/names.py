@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function
+from llmdebug.index.languages import ASIDE, PYTHON
 
 MAX_HOPS = 10
 MAX_STARS = 60
+MAX_PLACES = 24
 _TOP_LINE = re.compile(rb"^(?:\S.*|[ \t]+\w+(?: as \w+)?,?[ \t]*(?:#.*)?)$", re.MULTILINE)
 """A line at the level of the module, or one of a list of imported names."""
 _ATTRIBUTE = re.compile(rb"^[ \t]+self\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n#]*)", re.MULTILINE)
@@ -41,6 +43,8 @@ def define(index: Index, path: str, name: str, hops: int = 0) -> Definition | No
 
 
 def _define(index: Index, path: str, name: str, hops: int) -> Definition | None:
+    if not path.endswith(PYTHON.suffixes):
+        return _in_package(index, path, name)
     found = _named(index, path, name, hops)
     head, _, rest = name.partition(".")
     if found is not None or head in index.imports(path) or hasattr(builtins, head):
@@ -57,6 +61,23 @@ def _named(index: Index, path: str, name: str, hops: int) -> Definition | None:
     head, _, rest = name.partition(".")
     origin = index.imports(path).get(head)
     return _imported(index, path, origin + (f".{rest}" if rest else ""), hops) if origin is not None else None
+
+
+def _in_package(index: Index, path: str, name: str) -> Definition | None:
+    """A name in a language whose packages are folders: of the file, else of its folder or of the one that is named."""
+    owner, _, last = name.rpartition(".")
+    if name in index.local(path):
+        return Definition(path, index.local(path)[name])
+    folder = owner or path.rpartition("/")[0].rpartition("/")[2]
+    suffix = path.rpartition(".")[2]
+    holding = [p for p in index.search.holding(last) if p.endswith(f".{suffix}") and not ASIDE.search(p)]
+    near = sorted(holding, key=lambda p: (p.rpartition("/")[0].rpartition("/")[2] != folder, len(p), p))
+    for place in near[:MAX_PLACES]:
+        local = index.local(place)
+        found = local.get(last) or next((i for n, i in local.items() if n.rpartition(".")[2] == last), None)
+        if found is not None:
+            return Definition(place, found)
+    return None
 
 
 def _through_stars(index: Index, path: str, name: str, hops: int) -> Definition | None:

@@ -1,0 +1,65 @@
+"""The languages that a tree is read in: which files, what marks those that serve requests, and who reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llmdebug.index.facts import FileFacts
+
+ROUTE_MARKS = (
+    r"@\w+(\.\w+)*\.(get|post|put|delete|patch|route|api_route|websocket)\(|add_api_route|add_route\(|add_post\("
+    r"|APIRouter\(|include_router|\bdef do_POST|Blueprint\(|RouteTableDef"
+    r"|\b(add|register)_(\w+_)?(endpoint|route)\(|register_blueprint|add_url_rule|add_subapp"
+    r"|\b(FastAPI|Starlette|Flask|Quart)\(|\bweb\.Application\(|\bRoute\(|\bMount\(|\.mount\("
+    r"|\bweb\.(get|post|put|delete|patch|route)\("
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How one language is read."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    routes: str
+    """Marks of files that register paths, as a regular expression that re and ripgrep read alike."""
+    others: str = ""
+    """Marks of other files that belong to the base set."""
+
+    @property
+    def marks(self) -> str:
+        return f"{self.routes}|{self.others}" if self.others else self.routes
+
+
+PYTHON = Language(
+    "python",
+    (".py",),
+    ROUTE_MARKS,
+    r"HTTPException\(|exception_handler|add_middleware|def create_\w*error\w*\(",
+)
+GO = Language("go", (".go",), r"\.(GET|POST|PUT|DELETE|PATCH|HEAD|Any|Handle|HandleFunc)\(\x22(/|[A-Z]+ /)")
+OTHERS = (GO,)
+"""Languages whose files are read where the tree has no routes in Python."""
+ASIDE = re.compile(
+    r"(^|/)(tests?|testing|benchmarks?|examples?|docs?|scripts|third_party|vendor)(/|$)"
+    r"|(^|/)(test_\w+|\w+_test|conftest)\.(py|go|rs|cpp)$"
+)
+"""Paths that hold no serving code; they serve only where nothing else does."""
+
+
+def language_of(path: str) -> Language:
+    """The language of a file of a tree."""
+    return next((each for each in OTHERS if path.endswith(each.suffixes)), PYTHON)
+
+
+def reader_of(language: Language) -> Callable[[str, bytes], FileFacts]:
+    """What reads a file of a language into its facts; loaded when it is needed."""
+    if language is GO:
+        from llmdebug.index.go import extract as extract_go
+
+        return extract_go
+    from llmdebug.index.python.extract import extract
+
+    return extract
