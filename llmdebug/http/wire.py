@@ -11,16 +11,20 @@ from __future__ import annotations
 import base64
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import httpx
 import msgspec
 
 from llmdebug import __version__
 from llmdebug.http.exchange import FailureKind, Headers, Request, header
 from llmdebug.http.secrets import redact_url
 
+if TYPE_CHECKING:
+    import httpx
+
 _URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)", re.IGNORECASE)
+_PLAIN_URL = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::(?:[1-9]\d{0,3}|[1-5]\d{4}))?/")
 _METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_NAME = _METHOD
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -93,7 +97,10 @@ def prepare(request: Request) -> WireRequest:
 def unsendable(request: Request) -> str:
     """What prepare() would refuse, as a sentence; empty where the request can be sent."""
     try:
-        prepare(request)
+        if _METHOD.fullmatch(request.method) and _PLAIN_URL.match(request.url):
+            _checked(request.headers)  # the address needs no look, nor what looks at addresses
+        else:
+            prepare(request)
     except UnsendableError as error:
         return error.message
     return ""
@@ -101,6 +108,8 @@ def unsendable(request: Request) -> str:
 
 @lru_cache(maxsize=256)
 def _address(scheme: str, host_and_port: str) -> httpx.URL:
+    import httpx  # not at the start: most addresses are looked at without it
+
     try:
         address = httpx.URL(f"{scheme}://{host_and_port}/")
     except (httpx.InvalidURL, ValueError) as error:

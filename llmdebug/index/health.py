@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from llmdebug.index.build import ASIDE, Index
+from llmdebug.index.build import Index
+from llmdebug.index.languages import ASIDE
 
 SAMPLE = 20
 """Files that are looked at where none registers a route."""
