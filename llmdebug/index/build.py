@@ -66,6 +66,7 @@ class Index:
     """The words of a file that may name what it defines."""
     attributes: dict[str, dict[str, str]] = field(default_factory=dict)
     """What is named by attributes of `self` that a file sets in one way only."""
+    _defining: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     _functions: dict[str, list[tuple[str, Function]]] = field(default_factory=lambda: defaultdict(list))
     _classes: dict[str, list[tuple[str, Class]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -158,6 +159,18 @@ class Index:
     def classes(self, name: str) -> list[tuple[str, Class]]:
         """Classes of this last name, in the files read so far."""
         return self._classes.get(name, [])
+
+    def defining(self, name: str, language: Language) -> list[str]:
+        """The files of a language that may define a name at their top, found in all of them at once."""
+        if language.name not in self._defining:
+            pattern = re.compile(language.definitions.encode(), re.MULTILINE)
+            found: dict[str, list[str]] = {}
+            for path in self.kept:
+                if path.endswith(language.suffixes) and not ASIDE.search(path):
+                    for defined in set(pattern.findall(self.tree.read(path) or b"")):
+                        found.setdefault(defined.decode("utf-8", "replace"), []).append(path)
+            self._defining[language.name] = found
+        return self._defining[language.name].get(name, [])
 
     def vote(self, text: str, most: int = MAX_VOTED) -> list[str]:
         """The files that share the rarest pairs of words with a message, best first."""

@@ -27,6 +27,9 @@ class Language:
     """Marks of files that register paths, as a regular expression that re and ripgrep read alike."""
     others: str = ""
     """Marks of other files that belong to the base set."""
+    definitions: str = ""
+    """What stands before a name at the place where it is defined, and the name as a group; for languages whose
+    packages are folders."""
 
     @property
     def marks(self) -> str:
@@ -39,7 +42,12 @@ PYTHON = Language(
     ROUTE_MARKS,
     r"HTTPException\(|exception_handler|add_middleware|def create_\w*error\w*\(",
 )
-GO = Language("go", (".go",), r"\.(GET|POST|PUT|DELETE|PATCH|HEAD|Any|Handle|HandleFunc)\(\x22(/|[A-Z]+ /)")
+GO = Language(
+    "go",
+    (".go",),
+    r"\.(GET|POST|PUT|DELETE|PATCH|HEAD|Any|Handle|HandleFunc)\(\x22(/|[A-Z]+ /)",
+    definitions=r"^(?:func|func \([^()]*\)|type|const|var|\t)[ \t]*(\w+)(?=[ \t]*(?:\(|\[|=|struct|interface|\w))",
+)
 OTHERS = (GO,)
 """Languages whose files are read where the tree has no routes in Python."""
 ASIDE = re.compile(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function
-from llmdebug.index.languages import ASIDE, PYTHON
+from llmdebug.index.languages import PYTHON, language_of
 
 MAX_HOPS = 10
 MAX_STARS = 60
@@ -69,8 +69,7 @@ def _in_package(index: Index, path: str, name: str) -> Definition | None:
     if name in index.local(path):
         return Definition(path, index.local(path)[name])
     folder = owner or path.rpartition("/")[0].rpartition("/")[2]
-    suffix = path.rpartition(".")[2]
-    holding = [p for p in index.search.holding(last) if p.endswith(f".{suffix}") and not ASIDE.search(p)]
+    holding = index.defining(last, language_of(path))
     near = sorted(holding, key=lambda p: (p.rpartition("/")[0].rpartition("/")[2] != folder, len(p), p))
     for place in near[:MAX_PLACES]:
         local = index.local(place)
