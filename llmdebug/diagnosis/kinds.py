@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 
 from llmdebug.diagnosis.verdict import Kind
 
+SAYS_NOTHING = re.compile(
+    r"""(?:(?:500|error|:|-|\W
+    |internal\ server\ error|server\ error(?:\ \(500\))?|server\ got\ itself\ in\ trouble
+    |an?\ (?:internal\ |unexpected\ |unknown\ )?error\ (?:has\ )?occurred
+    |the\ server\ encountered\ an\ (?:internal|unexpected)\ (?:server\ )?error
+    (?:\ and\ was\ unable\ to\ complete\ your\ request)?
+    |either\ the\ server\ is\ overloaded\ or\ there\ is\ an\ error\ in\ the\ application)\s*)*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What frameworks say of a failure that nobody caught."""
+STATUS_PHRASES = {status.value: status.phrase.lower() for status in HTTPStatus}
 SCHEMA_KINDS: dict[str, Kind] = {
     "missing": "missing_field",
     "missing_argument": "missing_field",
@@ -216,4 +228,12 @@ def kind_of_text(text: str, status: int = 400) -> Kind:
         return "upstream"
     if status == 503:
         return "other"
-    return "bad_value" if text.strip() else "other"
+    return "other" if says_nothing(text, status) else "bad_value"
+
+
+def says_nothing(text: str, status: int) -> bool:
+    """Whether an answer says no more than its status does."""
+    said = text.strip()[:400]
+    if status >= 500:
+        return SAYS_NOTHING.fullmatch(said) is not None
+    return not said or said.rstrip(".!").lower() == STATUS_PHRASES.get(status)

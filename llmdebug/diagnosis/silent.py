@@ -7,7 +7,7 @@ import re
 from llmdebug.diagnosis.callsites import keyword_sites
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
-from llmdebug.diagnosis.kinds import kind_of_text
+from llmdebug.diagnosis.kinds import kind_of_text, says_nothing
 from llmdebug.diagnosis.locate import has_pointer, value_at
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
@@ -15,16 +15,6 @@ from llmdebug.diagnosis.study import Study
 from llmdebug.index.python.execute import Outcome
 from llmdebug.jsontext import pointer as pointers
 
-SAYS_NOTHING = re.compile(
-    r"""(?:(?:500|error|:|-|\W
-    |internal\ server\ error|server\ error(?:\ \(500\))?|server\ got\ itself\ in\ trouble
-    |an?\ (?:internal\ |unexpected\ |unknown\ )?error\ (?:has\ )?occurred
-    |the\ server\ encountered\ an\ (?:internal|unexpected)\ (?:server\ )?error
-    (?:\ and\ was\ unable\ to\ complete\ your\ request)?
-    |either\ the\ server\ is\ overloaded\ or\ there\ is\ an\ error\ in\ the\ application)\s*)*""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What frameworks say of a failure that nobody caught."""
 LAST_EVENT = re.compile(
     r"\[DONE\]|\"finish_reason\": ?\"\w|message_stop|response\.(?:completed|failed|incomplete)"
     r"|\"done\": ?true|\"stop\": ?true|\"usage\""
@@ -48,7 +38,7 @@ def is_silent(question: Question, body: str) -> bool:
     """Whether an answer refuses without saying why."""
     answer = question.answer
     if answer.status >= 500:
-        return SAYS_NOTHING.fullmatch(answer.text.strip()[:400]) is not None
+        return says_nothing(answer.text, answer.status)
     if answer.status >= 300 or answer.refused:
         return False
     streams = question.fields.get("stream") is True or answer.shape == "stream"

@@ -17,9 +17,9 @@ from pathlib import Path
 from recorded import Case
 
 from llmdebug.diagnosis.complaint import Answer, read_answer
-from llmdebug.diagnosis.kinds import ROUTER_TEXTS, kind_of_schema
+from llmdebug.diagnosis.kinds import ROUTER_TEXTS, SAYS_NOTHING, kind_of_schema
 from llmdebug.diagnosis.library import LIBRARIES
-from llmdebug.diagnosis.silent import PYTHON_TEXT, SAYS_NOTHING
+from llmdebug.diagnosis.silent import PYTHON_TEXT
 from llmdebug.http.exchange import Response
 
 SUFFIXES = frozenset({".py", ".go", ".rs", ".cpp", ".cc", ".c", ".h", ".hpp"})

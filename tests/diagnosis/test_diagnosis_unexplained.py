@@ -60,3 +60,25 @@ def test_a_shape_that_everybody_has_names_nobody(tmp_path: Path) -> None:
 def test_a_proxy_answered(tmp_path: Path, status: int, body: str) -> None:
     (tmp_path / "app.py").write_text(APP)
     assert "proxy or gateway" in notes(tmp_path, status, body)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (500, "Internal Server Error", "other"),
+        (500, "", "other"),
+        (500, '{"detail": "Internal Server Error"}', "other"),
+        (500, '{"error": {"message": "An internal error occurred"}}', "other"),
+        (400, "Bad Request", "other"),
+        (422, "Unprocessable Entity", "other"),
+        (401, "Unauthorized", "auth"),
+        (502, "Bad Gateway", "upstream"),
+        (405, "Method Not Allowed", "wrong_method"),
+        (400, "The colour mauve is none", "bad_value"),
+    ],
+)
+def test_an_answer_that_says_no_more_than_its_status_blames_no_value(status: int, body: str, kind: str) -> None:
+    request = Request(method="POST", url="http://h/v1/x", body=b'{"colour": "mauve"}')
+    found = diagnose(Exchange(request=request, response=Response(status=status, body=body.encode())), [])
+    assert found.kind == kind
+    assert kind != "other" or (not found.fields and found.summary.startswith(f"The server answered {status}"))
