@@ -134,6 +134,29 @@ async def test_a_tokenizer_that_was_given_at_the_start_is_used(folders: dict[str
         await app.shows("500 ids of")
 
 
+ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+
+
+@pytest.mark.parametrize("waits", [True, False])
+async def test_an_endless_template_is_told_of_and_stopped_or_left(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    """Leaving ends the process that it runs in."""
+    monkeypatch.setattr("llmdebug.tokens.process.RENDER_S", 0.3 if waits else 300.0)
+    body = json.dumps({"messages": [{"role": "user", "content": "x"}], "chat_template": ENDLESS}).encode()
+    session = Session(base_url="http://127.0.0.1:9", keep=False, probing=False)
+    opened = {"base_url": "http://127.0.0.1:9", "tokenizer": str(folders["byte_level"]), "probe": False}
+    async with driven(session, request(body), **opened) as app:  # type: ignore[arg-type]
+        await app.press("number_sign")
+        if waits:
+            await app.shows("the chat template does not end: it was stopped after 0.3 s")
+            return
+        await app.shows("rendering the chat template, chat_template of the request…")
+        local = app.main.tokens._local if app.main.tokens is not None else None
+        await app.press("escape")
+        await app.until(lambda: app.app.screen is app.main and local is not None and not local.is_alive)
+
+
 async def test_ids_without_a_token_are_held_back_once(nanoserve: DemoServer) -> None:
     session = Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False)
     async with driven(session, of_demo(nanoserve, {"prompt": [1, 9999]}), base_url=nanoserve.base_url) as app:
