@@ -6,12 +6,13 @@ import re
 from itertools import islice
 
 from llmdebug.index.build import Index
-from llmdebug.index.languages import ASIDE
+from llmdebug.index.languages import ASIDE, OTHERS, PYTHON
 
 SAMPLE = 20
 """Files that are looked at where none registers a route."""
 OF_A_PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "PKG-INFO", "LICENSE", "README.md")
 """What lies at the top of a project."""
+READ = ", ".join(language.name.capitalize() for language in (PYTHON, *OTHERS))
 SHOWN = 6
 MAX_LISTED = 20_000
 _VERSIONED = re.compile(r"[-=_]v?\d+\.\d")
@@ -45,8 +46,8 @@ def _emptiness(index: Index) -> str:
     for path, reason in tree.unreadable.items():
         return f"it cannot be read ({path}: {reason})"
     if tree.links:
-        return f"it holds no Python source but links ({tree.links:,}), which are not followed"
-    return "it holds no Python source, and servers in other languages are not read yet"
+        return f"it holds no source but links ({tree.links:,}), which are not followed"
+    return f"it holds no source of a server in a language that is read ({READ})"
 
 
 def mixture_of(index: Index) -> str:

@@ -86,9 +86,9 @@ async def test_an_answer_tells_of_a_source_that_tells_nothing(nanoserve: DemoSer
     (tmp_path / "tree" / "notes.txt").write_text("no code")
     words = ("--base-url", nanoserve.base_url, "--source", str(tmp_path / "tree"))
     done = await run("send", f"{written(tmp_path)}#good", *words)
-    assert done.code == 0 and done.says("the linked source tree tells nothing: it holds no Python source")
+    assert done.code == 0 and done.says("the linked source tree tells nothing: it holds no source of a server")
     linked = await run("link", nanoserve.base_url, "--source", str(tmp_path / "tree"))
-    assert linked.code == 2 and linked.says("the linked source tree tells nothing: it holds no Python source")
+    assert linked.code == 2 and linked.says("the linked source tree tells nothing: it holds no source of a server")
 
 
 async def test_an_accepted_request_tells_what_had_no_effect(tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ def defect(folder: Path, files: dict[str, str]) -> str:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({"main.go": "package main"}, "tells nothing: it holds no Python source, and servers in other languages"),
+        (
+            {"main.cob": "STOP RUN."},
+            "tells nothing: it holds no source of a server in a language that is read (Python, ",
+        ),
         ({"a.py": "def (:", "b.py": "\0"}, "tells nothing: no file can be parsed (a.py: line 1: invalid syntax)"),
         (
             {"a.py": ROUTE + "def (:", "b.py": "x = 1"},
@@ -47,7 +50,7 @@ def test_a_tree_of_links_and_an_unreadable_one_say_so(tmp_path: Path, monkeypatc
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "a.py").symlink_to(tmp_path / "real.txt")
     told = defect(tmp_path / "tree", {})
-    assert "tells nothing: it holds no Python source but links (1), which are not followed" in told
+    assert "tells nothing: it holds no source but links (1), which are not followed" in told
 
     def refuse(path: str) -> None:
         raise PermissionError(13, "Permission denied", path)

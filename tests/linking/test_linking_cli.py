@@ -46,7 +46,7 @@ def test_sources_are_added_listed_verified_and_removed(index: PackageIndex, caps
     assert code == 0 and out.startswith("pypi:served==1.0  3 files")
     index.files["bare-1.0-py3-none-any.whl"] = wheel({"bare/core.rs": b"fn main() {}"}, name="bare")
     code, _, err = run(capsys, "sources", "add", "pypi:bare==1.0")
-    assert code == 0 and "pypi:bare==1.0 tells nothing: it holds no Python source" in err
+    assert code == 0 and "pypi:bare==1.0 tells nothing: it holds no source of a server" in err
     assert run(capsys, "sources", "remove", "pypi:bare==1.0")[0] == 0
     code, out, _ = run(capsys, "sources", "list", "--json")
     listed = json.loads(out)

@@ -148,7 +148,7 @@ async def test_an_empty_line_unlinks_and_a_folder_without_a_server_warns(tmp_pat
         screen = Driven(app, pilot)
         await app.main.ready.wait()
         await screen.press("L", "ctrl+u", *os.fspath(folder), "enter")
-        await screen.shows("it holds no Python source")
+        await screen.shows("it holds no source of a server")
         assert app.main.linked
         await screen.press("L")
         await screen.shows("empty unlinks")
