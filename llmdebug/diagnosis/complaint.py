@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from llmdebug.diagnosis.decoders import decoder_entries
 from llmdebug.diagnosis.printed import printed_entries
 from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_name, literal_of, loc_of
 from llmdebug.http.exchange import Response, header
@@ -50,6 +51,8 @@ class Complaint(msgspec.Struct, frozen=True):
     type: str = ""
     input: Any = None
     title: str = ""
+    given: str = ""
+    """The JSON type of what was refused, where the location leaves out places in lists."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,12 +298,12 @@ def _read_text(text: str, envelope: _Envelope, depth: int) -> None:
         if envelope.text:
             return
     envelope.text = text
-    for entry in entries_in(text) or printed_entries(text):
+    for entry in entries_in(text) or printed_entries(text) or decoder_entries(text):
         envelope.complaints.append(_complaint(entry))
 
 
 def _complaint(entry: Entry) -> Complaint:
-    return Complaint(entry.message, entry.loc, entry.type, entry.input, entry.title)
+    return Complaint(entry.message, entry.loc, entry.type, entry.input, entry.title, entry.given)
 
 
 def _embedded(text: str) -> tuple[Any, bool]:

@@ -16,6 +16,7 @@ from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape, unknown_bases
 from llmdebug.diagnosis.vain import pointers_of, vain_fields
+from llmdebug.index.languages import PYTHON
 from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, TupleOf, Type
@@ -163,7 +164,8 @@ def _policy(model: Model) -> Spot:
     if model.extra_site is not None and model.extra_site[0]:
         path, line = model.extra_site
         owner = next((c.name for p, c in model.lineage if p == path and c.line <= line <= c.end_line), model.name)
-        return Spot(path, line, line, f"{owner}.model_config", "declares", 0.9, (f"unknown keys: {model.extra}",))
+        symbol = f"{owner}.model_config" if path.endswith(PYTHON.suffixes) else owner
+        return Spot(path, line, line, symbol, "declares", 0.9, (f"unknown keys: {model.extra}",))
     line = model.definition.line
     return Spot(
         model.path,

@@ -16,6 +16,14 @@ from llmdebug.jsontext.pointer import index_of
 
 PLACES: dict[str, Place] = {"body": "body", "query": "query", "path": "path", "header": "header", "cookie": "header"}
 MAX_NODES = 20_000
+MAX_LISTED = 2_000
+JSON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "array": list,
+    "object": dict,
+    "string": str,
+    "number": (int, float),
+    "bool": bool,
+}
 ABSENT = frozenset({"missing", "missing_argument", "union_tag_not_found"})
 
 _MARKER = re.compile(
@@ -46,6 +54,8 @@ def located(complaint: Complaint, body: Any) -> Located:
         place = PLACES[str(steps.pop(0))]
     if place != "body":
         return Located(complaint, "".join(f"/{escape(step)}" for step in steps), place)
+    if complaint.given:
+        return Located(complaint, _through_lists(body, [str(step) for step in steps], complaint.given) or "")
     markers: list[str] = []
     depths: list[int] = []
     base = _base(complaint, steps, body)
@@ -68,6 +78,18 @@ def located(complaint: Complaint, body: Any) -> Located:
             pointer += f"/{escape(step)}"
             current = None
     return Located(complaint, pointer, place, tuple(markers), tuple(depths))
+
+
+def _through_lists(value: Any, steps: list[str], given: str) -> str | None:
+    """Where keys lead that pass over places in lists: to the first value of a JSON type."""
+    if isinstance(value, list) and steps:
+        found = ((place, _through_lists(item, steps, given)) for place, item in enumerate(value[:MAX_LISTED]))
+        return next((f"/{place}{rest}" for place, rest in found if rest is not None), None)
+    if not steps:
+        return "" if isinstance(value, JSON_TYPES.get(given, object)) else None
+    key = next((k for k in value if k.lower() == steps[0].lower()), None) if isinstance(value, dict) else None
+    rest = _through_lists(value[key], steps[1:], given) if key is not None and isinstance(value, dict) else None
+    return f"/{escape(key)}{rest}" if key is not None and rest is not None else None
 
 
 def _is_own_key(steps: list[str | int], body: Any) -> bool:

@@ -75,6 +75,9 @@ def _in_handler(ground: Ground, registered: Registered) -> Spot | None:
         return None
     path, function = found
     inputs = ground.inputs(registered)
+    if inputs.bound_at is not None:
+        file, at, symbol = inputs.bound_at
+        return Spot(file, at, at, symbol, "checks", 0.9, ("reads the body as JSON",))
     wrappers = [define(ground.index, path, name.partition("(")[0]) for name in function.decorators]
     places = [(path, function)] if inputs.by_hand or inputs.body is None else []
     places += [(w.path, w.item) for w in wrappers if w is not None and isinstance(w.item, Function)]

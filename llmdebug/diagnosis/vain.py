@@ -16,7 +16,7 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.facts import Function
-from llmdebug.index.languages import ASIDE
+from llmdebug.index.languages import ASIDE, PYTHON
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.models import Declared, Model
 from llmdebug.index.python.types import Either, Limited, Scalar, Type
@@ -73,7 +73,9 @@ def _is_default(declared: Declared, value: Any) -> bool:
 
 
 def vain_fields(ground: Ground, registered: Registered, model: Model, body: dict[str, Any]) -> list[Vain]:
-    """The fields of a body without effect, in the order of their declaration."""
+    """The fields of a body without effect, in the order of their declaration; none where the code is not Python."""
+    if not model.path.endswith(PYTHON.suffixes):
+        return []
     given = _Given(model, body)
     chosen = given.chosen()
     if not chosen or model.kind not in {"pydantic", "msgspec", "dataclass"}:

@@ -35,6 +35,8 @@ class Entry(msgspec.Struct, frozen=True):
     context: tuple[tuple[str, str], ...] = ()
     title: str = ""
     """What was validated, where the text names it."""
+    given: str = ""
+    """The JSON type of what was refused, where the location leaves out places in lists: `array`, `number`."""
 
 
 _HEADER = re.compile(r"(?<!\d)(\d{1,6}) validation errors? for ([^\n]+)\n")

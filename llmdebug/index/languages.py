@@ -65,7 +65,7 @@ def language_of(path: str) -> Language:
 def reader_of(language: Language) -> Callable[[str, bytes], FileFacts]:
     """What reads a file of a language into its facts; loaded when it is needed."""
     if language is GO:
-        from llmdebug.index.go import extract as extract_go
+        from llmdebug.index.go.extract import extract as extract_go
 
         return extract_go
     from llmdebug.index.python.extract import extract

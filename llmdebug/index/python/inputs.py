@@ -67,6 +67,8 @@ class Inputs:
     """Whether the raw body goes to code that was not followed: nobody can say what is ignored."""
     by_hand: bool = False
     """Whether the model is made by code of the handler rather than by the framework."""
+    bound_at: tuple[str, int, str] | None = None
+    """File, line and function where the body is read, in other languages than Python."""
 
 
 def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
@@ -95,11 +97,15 @@ def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
 def _bound_inputs(index: Index, types: Types, path: str, route: Route) -> Inputs:
     """What the first function of a route reads the body into, those before the handler first."""
     inputs = Inputs()
-    found = [define(index, path, name) for name in (*route.dependencies, route.handler) if name]
-    for each in found:
-        for parameter in each.item.parameters if each is not None and isinstance(each.item, Function) else ():
-            if each is not None and parameter.default == BODY and inputs.body is None:
-                inputs.body = types.of(each.path, parameter.annotation)
+    for name in (*route.dependencies, route.handler):
+        found = define(index, path, name)
+        if found is None or not isinstance(found.item, Function):
+            continue
+        bound = next((p for p in found.item.parameters if p.default == BODY), None)
+        if bound is not None:
+            inputs.body = types.of(found.path, bound.annotation)
+            inputs.bound_at = (found.path, bound.line, found.item.name)
+            break
     return inputs
 
 
