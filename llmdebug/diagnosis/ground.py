@@ -15,6 +15,13 @@ from llmdebug.index.python.models import Model
 from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, TupleOf, Type, Types
 
 MAX_MODELS = 400
+MAX_HOPS = 2
+STANDARD_BASES = {
+    "invalid_argument": ("logic_error", "exception"), "out_of_range": ("logic_error", "exception"),
+    "domain_error": ("logic_error", "exception"), "length_error": ("logic_error", "exception"),
+    "logic_error": ("exception",), "runtime_error": ("exception",), "range_error": ("runtime_error", "exception"),
+}  # fmt: skip
+"""Exceptions of the C++ standard library, with what else catches them."""
 
 
 @dataclass(eq=False)
@@ -93,16 +100,18 @@ class Ground:
 
     def statuses(self, exception: str) -> frozenset[int]:
         """The statuses that exception handlers of the tree answer a class with; empty where none is registered."""
+        bases = (base.rpartition(".")[2] for _, known in self.index.classes(exception) for base in known.bases)
+        return self._statuses({exception, *bases}) or self._statuses(set(STANDARD_BASES.get(exception, ())))
+
+    def _statuses(self, names: set[str], hops: int = 0) -> frozenset[int]:
         found: set[int] = set()
-        names = {
-            exception,
-            *(base.rpartition(".")[2] for _, known in self.index.classes(exception) for base in known.bases),
-        }
         for path in self.index.base():
             facts = self.index.loaded.get(path)
             for handler in facts.handlers if facts else ():
                 if names & set(handler.exceptions):
                     found |= set(handler.statuses)
+                    if handler.answers_as and hops < MAX_HOPS:
+                        found |= self._statuses(set(handler.answers_as), hops + 1)
         return frozenset(found)
 
     def gate_reach(self) -> Reach:

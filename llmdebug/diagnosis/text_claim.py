@@ -245,7 +245,7 @@ def _by_status(candidate: Candidate, ground: Ground, question: Question) -> None
             candidate.back(1.0, f"answers with {rejection.status}")
         else:
             candidate.doubt(1.0, f"answers with {rejection.status}, not {question.answer.status}")
-    elif rejection.role == "raises" and rejection.raised:
+    elif rejection.role in {"raises", "returns"} and rejection.raised:
         known = ground.statuses(rejection.raised)
         if question.answer.status in known:
             candidate.back(0.5, f"{rejection.raised} is answered with {question.answer.status}")

@@ -266,7 +266,9 @@ def open_index(
     known = _kept(tree, PYTHON, files, kept, progress, cancelled)
     index = Index(tree, Search(tree, files), known, progress, cancelled)
     index.load(index.base())
-    for language in () if _serves(index) else OTHERS:
+    for language in OTHERS:
+        if _serves(index):
+            break
         files = tree.files(language.suffixes)
         known = _kept(tree, language, files, kept, progress, cancelled)
         if any(k.is_base and not ASIDE.search(path) for path, k in known.items()):

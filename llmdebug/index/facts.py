@@ -155,6 +155,8 @@ class Handler(msgspec.Struct, frozen=True, array_like=True):
     function: str
     statuses: tuple[int, ...]
     line: int
+    answers_as: tuple[str, ...] = ()
+    """Other errors, told elsewhere, that it answers as."""
 
 
 class FileFacts(msgspec.Struct, frozen=True, array_like=True):

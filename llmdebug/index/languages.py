@@ -48,10 +48,16 @@ GO = Language(
     r"\.(GET|POST|PUT|DELETE|PATCH|HEAD|Any|Handle|HandleFunc)\(\x22(/|[A-Z]+ /)",
     definitions=r"^(?:func|func \([^()]*\)|type|const|var|\t)[ \t]*(\w+)(?=[ \t]*(?:\(|\[|=|struct|interface|\w))",
 )
-OTHERS = (GO,)
+CPP = Language(
+    "cpp",
+    (".cpp", ".cc", ".cxx", ".hpp", ".h"),
+    r"(\.|->)(Get|Post|Put|Delete|Patch|Options|get|post|put|del|patch|options) ?\([\w.>+ -]*R?\x22[(]?/",
+    r"\bjson_value\(|\.(contains|at)\(\x22|httplib::Re(quest|sponse)",
+)
+OTHERS = (GO, CPP)
 """Languages whose files are read where the tree has no routes in Python."""
 ASIDE = re.compile(
-    r"(^|/)(tests?|testing|benchmarks?|examples?|docs?|scripts|third_party|vendor)(/|$)"
+    r"(^|/)(tests?|testing|benchmarks?|examples?(?!/server/)|docs?|scripts|third_party|vendor)(/|$)"
     r"|(^|/)(test_\w+|\w+_test|conftest)\.(py|go|rs|cpp)$"
 )
 """Paths that hold no serving code; they serve only where nothing else does."""
@@ -68,6 +74,10 @@ def reader_of(language: Language) -> Callable[[str, bytes], FileFacts]:
         from llmdebug.index.go.extract import extract as extract_go
 
         return extract_go
+    if language is CPP:
+        from llmdebug.index.cpp.extract import extract as extract_cpp
+
+        return extract_cpp
     from llmdebug.index.python.extract import extract
 
     return extract

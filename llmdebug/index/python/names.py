@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function
-from llmdebug.index.languages import PYTHON, language_of
+from llmdebug.index.languages import ASIDE, CPP, PYTHON, language_of
 
 MAX_HOPS = 10
 MAX_STARS = 60
@@ -34,6 +34,8 @@ def define(index: Index, path: str, name: str, hops: int = 0) -> Definition | No
     """What `name` (dotted or not) in the file at `path` stands for; None where that is outside the tree."""
     if not name or hops > MAX_HOPS:
         return None
+    if language_of(path) is CPP:
+        return _in_sources(index, path, name)
     key = (path, name)
     if key not in index.definitions:
         index.definitions[key] = None  # a circle of imports ends here
@@ -77,6 +79,23 @@ def _in_package(index: Index, path: str, name: str) -> Definition | None:
         if found is not None:
             return Definition(place, found)
     return None
+
+
+def _in_sources(index: Index, path: str, name: str) -> Definition | None:
+    """A name in a language that links its files together: of the file, else of the nearest one read so far."""
+    owner, _, last = name.rpartition(".")
+    if name in index.local(path):
+        return Definition(path, index.local(path)[name])
+    found: list[tuple[str, Class | Function]] = [*index.functions(last), *index.classes(last)]
+    folder = path.rpartition("/")[0]
+
+    def distance(each: tuple[str, Class | Function]) -> tuple[bool, bool, bool, str]:
+        place, item = each
+        holder = item.name.rpartition(".")[0].rpartition(".")[2]
+        return bool(owner) and holder != owner, place != path, place.rpartition("/")[0] != folder, place
+
+    near = sorted((each for each in found if not ASIDE.search(each[0])), key=distance)
+    return Definition(*near[0]) if near else None
 
 
 def _through_stars(index: Index, path: str, name: str, hops: int) -> Definition | None:

@@ -1,0 +1,416 @@
+"""One file of C++ source: routes, functions with what they call, refusals, and what errors are answered with.
+
+A lambda that a variable or a member is set to counts as a function of that name; so does one that a registration is
+handed. What other lambdas do counts to the function around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from llmdebug.index.cpp.messages import is_message, raised_by, told
+from llmdebug.index.cpp.syntax import NAMES, arguments, called, declared_name, last, owner_of, string_of
+from llmdebug.index.facts import Class, FileFacts, Function, Handler, Parameter, Rejection, Route, Template
+from llmdebug.index.grammar import around, end_line_of, line_of, root_of, text_of, within
+
+VERBS = {name: name.upper() for name in ("get", "post", "put", "delete", "patch", "options", "head")} | {
+    "del": "DELETE"
+}
+HOOKS = frozenset({"set_pre_routing_handler", "set_pre_request_handler"})
+"""Registrations of what sees each request before the routes."""
+OTHER_HOOKS = frozenset({"set_error_handler", "set_exception_handler", "set_post_routing_handler"})
+MAKERS = re.compile(
+    r"(?i)err(?:or)?s?(?:_|$)|(?:^|_)(?:err|error)|fail|reject|refuse|abort_request|bad_?request|set_content"
+)
+"""Functions that are handed the words of a refusal."""
+LOGS = re.compile(r"(?i)^(?:log|print|f?printf|debug|trace|warn|info|perror|cerr)|_log$|log_|is_|has_")
+ASSERTS = re.compile(r"ASSERT|ABORT|FATAL|^(?:D?CHECK)|^assert$")
+GATHERED = frozenset({"push_back", "emplace_back", "append", "insert"})
+ERROR_NAME = re.compile(r"(?i)(?:^|_|\.)(?:err|error|errors|reason)(?:_?(?:msg|message|str|text))?_?$")
+CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+STATUS = re.compile(r"(?:^|_)([45]\d\d)$")
+STATUS_NAME = re.compile(r"(?i)(?:status|code)(?:_code)?$")
+CLASSES = ("class_specifier", "struct_specifier")
+BLOCKS = ("compound_statement", "case_statement", "function_definition", "lambda_expression")
+MAX_TRIED = 4
+"""Statements in a `try` that wraps all handlers."""
+
+
+def extract(path: str, data: bytes) -> FileFacts:
+    """The facts of a file, whatever can't be parsed in it left out."""
+    root = root_of("cpp", data)
+    if root is None:
+        return FileFacts(path, problem="too large")
+    reading = _File()
+    reading.read(root)
+    return reading.facts(path)
+
+
+@dataclass
+class Scope:
+    """A function, or a lambda that has a name."""
+
+    symbol: str
+    node: Node
+    calls: list[Node] = field(default_factory=list)
+    values: dict[str, list[tuple[int, Node]]] = field(default_factory=dict)
+    """What its variables are set to."""
+    spoken: list[Node] = field(default_factory=list)
+    """Statements and expressions that may refuse, calls aside."""
+
+
+class _File:
+    def __init__(self) -> None:
+        self.top = Scope("", None)  # type: ignore[arg-type]
+        self.scopes: list[Scope] = []
+        self.classes: list[Class] = []
+        self.routes: list[Route] = []
+        self.rejections: list[Rejection] = []
+        self.handlers: list[Handler] = []
+        self.hooks: list[str] = []
+        self.standing_for: dict[str, list[str]] = {}
+        """The other members that a member is set to: handlers that may stand in its place."""
+
+    def facts(self, path: str) -> FileFacts:
+        return FileFacts(
+            path=path,
+            routes=tuple(self.routes),
+            handlers=tuple(self.handlers),
+            middlewares=tuple(dict.fromkeys(self.hooks)),
+            classes=tuple(self.classes),
+            functions=tuple(_function(scope) for scope in self.scopes),
+            rejections=tuple(sorted(self.rejections, key=lambda r: r.line)),
+        )
+
+    def read(self, root: Node) -> None:
+        """Sort all nodes into the functions that they stand in; then tell what these register and refuse."""
+        pending = [(root, self.top, "")]
+        while pending:
+            node, scope, owner = pending.pop()
+            if node.type in CLASSES:
+                owner = self._class(node) or owner
+            elif node.type == "function_definition" or node.type == "lambda_expression":
+                symbol = _symbol(node, scope, owner)
+                if symbol and node.child_by_field_name("body") is not None:
+                    scope = Scope(symbol, node)
+                    self.scopes.append(scope)
+            else:
+                self._sort(node, scope)
+            pending += [(child, scope, owner) for child in reversed(node.named_children)]
+        for each in [self.top, *self.scopes]:
+            self._tell(each)
+
+    def _class(self, node: Node) -> str:
+        name = last(node.child_by_field_name("name"))
+        if name and node.child_by_field_name("body") is not None:
+            held = next((c for c in node.named_children if c.type == "base_class_clause"), None)
+            bases = [last(b) for b in held.named_children] if held is not None else []
+            self.classes.append(
+                Class(name=name, line=line_of(node), end_line=end_line_of(node), bases=tuple(b for b in bases if b))
+            )
+        return name
+
+    def _sort(self, node: Node, scope: Scope) -> None:
+        match node.type:
+            case "call_expression":
+                scope.calls.append(node)
+            case "init_declarator" | "assignment_expression":
+                target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
+                value = node.child_by_field_name("value") or node.child_by_field_name("right")
+                if target is not None and value is not None:
+                    scope.values.setdefault(declared_name(target), []).append((node.start_point[0], value))
+                    self._stands_for(target, value)
+                scope.spoken.append(node)
+            case "throw_statement" | "catch_clause" | "case_statement" | "initializer_list":
+                scope.spoken.append(node)
+
+    def _stands_for(self, target: Node, value: Node) -> None:
+        if target.type == "field_expression" and value.type == "field_expression":
+            self.standing_for.setdefault(last(target), []).append(last(value))
+
+    def _tell(self, scope: Scope) -> None:
+        for call in scope.calls:
+            name = called(call)
+            if name.lower() in VERBS:
+                self._route(call, VERBS[name.lower()], scope)
+            self.hooks += [name] if name in HOOKS else []
+            self._refused_by_call(call, name, scope)
+        for node in scope.spoken:
+            match node.type:
+                case "throw_statement":
+                    self._reject(node, scope, "raises", _handed(node, scope), raised_by(node))
+                case "catch_clause":
+                    self._caught(node)
+                case "case_statement":
+                    self._case(node)
+                case "initializer_list":
+                    self._listed(node, scope)
+                case _:
+                    self._assigned(node, scope)
+
+    def _route(self, call: Node, verb: str, scope: Scope) -> None:
+        given = arguments(call)
+        path = _path(given[0]) if len(given) > 1 else None
+        if path is None:
+            return
+        names = [name for handler in given[1:] for name in _named(handler)]
+        if given[-1].type == "lambda_expression":
+            names.append(_symbol(given[-1], scope, ""))
+        handler = names[-1] if names else ""
+        others = [*names[:-1], *self.standing_for.get(handler, ())]
+        before = tuple(dict.fromkeys(name for name in others if name != handler))
+        self.routes.append(
+            Route(path, (verb,), handler, line_of(call), line_of(call), dependencies=before, symbol=scope.symbol)
+        )
+
+    def _refused_by_call(self, call: Node, name: str, scope: Scope) -> None:
+        if ASSERTS.search(name):
+            self._reject(call, scope, "internal", _handed(call, scope), name)
+            return
+        gathers = name in GATHERED and ERROR_NAME.search(text_of(owner_of(call)))
+        if (not MAKERS.search(name) or LOGS.search(name) or name.isupper()) and not gathers:
+            return
+        if _is_inside(call):
+            return
+        answered = _answered(call)
+        self._reject(
+            call, scope, "returns", _handed(call, scope), answered[0] or name, answered[1] or _status_before(call)
+        )
+
+    def _assigned(self, node: Node, scope: Scope) -> None:
+        """A text that a variable for errors is set to."""
+        target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        if value is None or not ERROR_NAME.search(text_of(target)):
+            return
+        if value.type not in {"call_expression", "lambda_expression"} or not MAKERS.search(called(value)):
+            self._reject(node, scope, "returns", list(told(value, {})), "")
+
+    def _listed(self, node: Node, scope: Scope) -> None:
+        """`{"message", "…"}` and its like, apart from those that a refusing call is handed."""
+        parent = node.parent
+        if parent is not None and parent.type == "initializer_list":
+            return
+        if not _is_inside(node):
+            self._reject(node, scope, "returns", list(told(node, scope.values)), "", _status_in(node))
+
+    def _reject(
+        self, node: Node, scope: Scope, role: str, said: list[Template], raised: str, status: int | None = None
+    ) -> None:
+        templates = tuple(dict.fromkeys(each for each in said if is_message(each)))
+        if templates:
+            self.rejections.append(
+                Rejection(line_of(node), end_line_of(node), scope.symbol, role, templates, raised, status)  # type: ignore[arg-type]
+            )
+
+    def _case(self, node: Node) -> None:
+        """`case ERROR_X: code = 400;`: what a kind of error is answered with."""
+        value = text_of(node.child_by_field_name("value"))
+        following: Node | None = node
+        while following is not None and following.type == "case_statement":
+            for each in within(following, "assignment_expression", but=frozenset({"case_statement"})):
+                status = STATUS.search(text_of(each.child_by_field_name("right")))
+                if status and STATUS_NAME.search(text_of(each.child_by_field_name("left"))) and value:
+                    self.handlers.append(Handler((value.rpartition("::")[2],), "", (int(status[1]),), line_of(node)))
+                    return
+            following = following.next_named_sibling if len(following.named_children) < 2 else None
+
+    def _caught(self, node: Node) -> None:
+        """What an exception is answered with by code that all handlers run in."""
+        tried = node.parent.child_by_field_name("body") if node.parent is not None else None
+        if tried is None or len(tried.named_children) > MAX_TRIED or not _runs_handler(tried):
+            return
+        held = node.child_by_field_name("parameters")
+        kinds = [last(p.child_by_field_name("type")) for p in held.named_children] if held is not None else []
+        body = node.child_by_field_name("body")
+        if body is None or not any(kinds):
+            return
+        constants = [text_of(n) for n in within(body, "identifier") if CONSTANT.fullmatch(text_of(n))]
+        statuses = tuple(int(m[1]) for n in within(body, "number_literal") if (m := STATUS.search(text_of(n))))
+        if constants or statuses:
+            self.handlers.append(Handler(tuple(kinds), "", statuses, line_of(node), tuple(constants)))
+
+
+def _function(scope: Scope) -> Function:
+    calls = dict.fromkeys(_spoken(call.child_by_field_name("function")) for call in scope.calls)
+    handed = (argument for call in scope.calls for argument in arguments(call) if argument.type in NAMES)
+    calls |= dict.fromkeys(_spoken(argument) for argument in handed)
+    return Function(
+        name=scope.symbol,
+        line=line_of(scope.node),
+        end_line=end_line_of(scope.node),
+        parameters=tuple(_parameters(scope.node)),
+        calls=tuple(call for call in calls if call),
+    )
+
+
+def _spoken(target: Node | None) -> str:
+    """A call as facts tell it: `name`, `namespace.name`, `self.name`, `~local.name`, `.name` on an expression."""
+    name = last(target)
+    if target is None or not name:
+        return ""
+    if target.type == "field_expression":
+        held = target.child_by_field_name("argument")
+        if held is None or text_of(held) == "this":
+            return f"self.{name}"
+        return f"~{text_of(held)}.{name}" if held.type == "identifier" else f".{name}"
+    if target.type == "qualified_identifier":
+        scope = last(target.child_by_field_name("scope")) or text_of(target.child_by_field_name("scope"))
+        return "" if scope == "std" else f"{scope}.{name}" if scope.isidentifier() else name
+    return name
+
+
+def _symbol(node: Node, scope: Scope, owner: str) -> str:
+    """The name of a function, or of a lambda that has one; empty for others."""
+    if node.type == "function_definition":
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator") or next(iter(declarator.named_children), None)
+        target = declarator.child_by_field_name("declarator") if declarator is not None else None
+        if target is None:
+            return ""
+        held = _scope_name(target)
+        name = last(target) or text_of(target)
+        return f"{held or owner}.{name}" if held or owner else name
+    parent = node.parent
+    within_symbol = f"{scope.symbol}." if scope.symbol else ""
+    if parent is None:
+        return ""
+    if parent.type == "init_declarator":
+        return within_symbol + declared_name(parent.child_by_field_name("declarator"))
+    if parent.type == "assignment_expression":
+        left = parent.child_by_field_name("left")
+        if left is not None and left.type == "field_expression" and text_of(left).startswith("this->"):
+            return f"{scope.symbol.rpartition('.')[0]}.{last(left)}".lstrip(".")
+        return within_symbol + last(left)
+    call = parent.parent
+    if parent.type == "argument_list" and call is not None and call.type == "call_expression":
+        return _handed_lambda(call, within_symbol)
+    return ""
+
+
+def _handed_lambda(call: Node, within_symbol: str) -> str:
+    """The name of a lambda that a registration is handed."""
+    name, given = called(call), arguments(call)
+    if name.lower() in VERBS and len(given) > 1 and (path := _path(given[0])) is not None:
+        return f"{within_symbol}{name} {path.replace('.', '_')}"
+    return within_symbol + name if name in HOOKS | OTHER_HOOKS else ""
+
+
+def _scope_name(target: Node) -> str:
+    """The class, or else the namespace, that a definition `A::B::f` belongs to."""
+    found = ""
+    while target.type == "qualified_identifier":
+        scope, name = target.child_by_field_name("scope"), target.child_by_field_name("name")
+        found = last(scope) or text_of(scope)
+        if name is None:
+            break
+        target = name
+    return found if found.isidentifier() else ""
+
+
+def _parameters(node: Node) -> Iterator[Parameter]:
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.child_by_field_name("parameters") is None:
+        declarator = declarator.child_by_field_name("declarator") or next(iter(declarator.named_children), None)
+    held = declarator.child_by_field_name("parameters") if declarator is not None else None
+    for declared in held.named_children if held is not None else ():
+        name = declared_name(declared.child_by_field_name("declarator"))
+        if name:
+            yield Parameter(name, line=line_of(declared))
+
+
+def _path(node: Node) -> str | None:
+    """The path that a registration names, its parameters as `{name}`; None for what is no path."""
+    text = string_of(node)
+    if text is None and node.type == "binary_expression":
+        right = node.child_by_field_name("right")
+        text = string_of(right)
+    if text is None and node.type == "call_expression" and len(arguments(node)) == 1:
+        text = string_of(arguments(node)[0])
+    if text is None or not text.startswith("/") or any(c.isspace() for c in text):
+        return None
+    text = re.sub(r"/:(\w+)", r"/{\1}", text)
+    return re.sub(r"\((?!\?)[^()]*\)", "{value}", text)
+
+
+def _named(node: Node) -> Iterator[str]:
+    """The functions that a registration names, also as arguments of others that wrap them."""
+    if node.type in NAMES:
+        yield last(node)
+    elif node.type == "call_expression":
+        yield called(node)
+        for argument in arguments(node):
+            yield from _named(argument)
+    elif node.type == "pointer_expression" and node.named_children:
+        yield from _named(node.named_children[0])
+
+
+def _handed(node: Node, scope: Scope) -> list[Template]:
+    if node.type == "throw_statement":
+        return [template for each in node.named_children for template in told(each, scope.values)]
+    return [template for each in arguments(node) for template in told(each, scope.values)]
+
+
+def _is_inside(node: Node) -> bool:
+    """Whether a refusal around this node tells its words already."""
+    outer = node.parent
+    while outer is not None and outer.type not in BLOCKS:
+        if outer.type == "throw_statement":
+            return True
+        if outer.type == "call_expression":
+            name = called(outer)
+            if MAKERS.search(name) and not LOGS.search(name):
+                return True
+        outer = outer.parent
+    return False
+
+
+def _answered(call: Node) -> tuple[str, int | None]:
+    """The kind of error, and the status, that a refusing call names."""
+    kind, status = "", None
+    for argument in arguments(call):
+        for node in within(argument, "identifier", "number_literal", "qualified_identifier"):
+            spoken = text_of(node).rpartition("::")[2]
+            if found := STATUS.search(spoken):
+                status = int(found[1])
+            elif CONSTANT.fullmatch(spoken):
+                kind = spoken
+    return kind, status
+
+
+def _status_in(node: Node) -> int | None:
+    """The status that a JSON error itself names."""
+    for pair in within(node, "initializer_list"):
+        parts = pair.named_children
+        if len(parts) == 2 and string_of(parts[0]) in {"code", "status"} and STATUS.search(text_of(parts[1])):
+            return int(text_of(parts[1]))
+    return _status_before(node)
+
+
+def _status_before(node: Node) -> int | None:
+    """The status that a statement beside this one in the same block sets."""
+    block = around(node, *BLOCKS)
+    if block is None:
+        return None
+    found: int | None = None
+    for statement in block.named_children:
+        for each in within(statement, "assignment_expression", but=frozenset(BLOCKS)):
+            status = STATUS.search(text_of(each.child_by_field_name("right")))
+            if status and STATUS_NAME.search(text_of(each.child_by_field_name("left"))):
+                found = int(status[1]) if line_of(each) <= line_of(node) or found is None else found
+    return found
+
+
+def _runs_handler(tried: Node) -> bool:
+    """Whether a block runs a handler that it was given, or throws on what one threw."""
+    for call in within(tried, "call_expression"):
+        if called(call) == "rethrow_exception":
+            return True
+        if any(re.fullmatch(r"(?:\w*_)?req(?:uest)?", text_of(argument)) for argument in arguments(call)):
+            return True
+    return False
