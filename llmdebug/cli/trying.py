@@ -20,7 +20,8 @@ from llmdebug.cli.talk import say, tell
 from llmdebug.cli.tokenwise import tokenizing, warn_of_ids, weighed
 from llmdebug.debugger.experiment import try_all
 from llmdebug.debugger.outcome import Outcome, outcome
-from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial, Verdict
+from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial
+from llmdebug.debugger.trials import Verdict
 from llmdebug.http.exchange import Request
 
 _CODES: dict[Verdict, ExitCode] = {

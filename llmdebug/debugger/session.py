@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from llmdebug.debugger import sources
 from llmdebug.debugger.keyring import Keyring, KeyringError
+from llmdebug.debugger.linkage import Linkage
 from llmdebug.debugger.models import blames_model, served_models
 from llmdebug.debugger.outcome import outcome
 from llmdebug.debugger.probing import Probing
@@ -25,16 +25,14 @@ from llmdebug.debugger.recorder import Recorder
 from llmdebug.debugger.refutations import Refutations
 from llmdebug.debugger.replacement import replacement
 from llmdebug.debugger.trees import LinkedTrees
-from llmdebug.diagnosis.verdict import Diagnosis, TrailStep
+from llmdebug.debugger.trials import VERDICTS, Verdict, experiment, names_added
+from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
-from llmdebug.http.secrets import fill, hide
+from llmdebug.http.secrets import hide
 from llmdebug.index.build import Progress, silent
-from llmdebug.linking.linked import at_hand
 from llmdebug.linking.live import Live
 from llmdebug.linking.server import Server
-from llmdebug.linking.spec import AUTO, needs_fetching
-from llmdebug.recording.folder import HistoryError
 from llmdebug.source.search import never
 from llmdebug.source.tree import TreeError
 
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
 
 NOTE = "diagnosis"
 """The note beside an exchange that holds its diagnosis."""
-
-Verdict = Literal["confirmed", "refuted", "no_answer"]
 
 
 class SessionError(Exception):
@@ -107,11 +103,11 @@ class Session:
 
         `keep` records exchanges and remembers which trees belong to which server; `record_in` is a file to
         record in instead of the history, which is kept within `history_mb` (0: not). `probing`: whether the
-        server may be asked what it is; `families` is the folder of the user's own families of servers.
+        server may be asked what it is; `families` is the folder of the user's own families of servers;
+        `send_secrets`: whether keys go to other hosts than those they were written for.
         """
         self.base_url = base_url
         self._probing = Probing(base_url, options, self.prepared, families, allowed=probing)
-        self._keep = keep
         self.warnings: list[str] = []
         """What went wrong beside the work, as sentences, each once."""
         self._keys = Keyring(credentials or Credentials(), base_url, self._warn, anywhere=send_secrets)
@@ -120,33 +116,24 @@ class Session:
         self._recorder = Recorder(self._warn)
         if keep or record_in is not None:
             self._recorder.open(record_in, 0 if record_in is not None else int(history_mb * 1e6))
-        self._trees = LinkedTrees(())
         self._refuted = Refutations()
         self.models: tuple[str, ...] | None = None
         """What the server lists as its models; None where it was not asked."""
-        self._given: tuple[str | Path, ...] = ()
-        """Sources that are still to be fetched or found: link_given() does that."""
-        self._linking = asyncio.Lock()
-        if any(needs_fetching(source) and at_hand(source) is None for source in sources):
-            self._given = tuple(sources)
-        elif sources:
-            self.link(sources)
-        elif base_url:
-            self._link_remembered(base_url)
+        self._linkage = Linkage(base_url, sources, self._probing, self._warn, remember=keep)
 
     @property
     def trees(self) -> LinkedTrees:
-        return self._trees
+        return self._linkage.trees
 
     @property
     def pending(self) -> tuple[str, ...]:
         """Names of the sources that are still to be fetched or found."""
-        return tuple(map(str, self._given))
+        return tuple(map(str, self._linkage.given))
 
     @property
     def is_linked(self) -> bool:
         """Whether there is any source to hold an exchange against, at hand or still to be fetched."""
-        return bool(self._given or self._trees.links)
+        return bool(self._linkage.given or self.trees.links)
 
     @property
     def records(self) -> bool:
@@ -171,50 +158,27 @@ class Session:
         What has to be fetched is fetched: from an event loop, await link_all(). `server` is what `auto` needs.
         Raises TreeError, Cancelled.
         """
-        found = self._probing.links(given, server, progress, cancelled)
-        self._trees, self._given = LinkedTrees(found), ()
-        if self.base_url and self._keep:
-            try:
-                sources.remember(self.base_url, [link.source for link in found])
-            except HistoryError as error:
-                self._warn(f"The linked source is not remembered for next time: {error}")
+        self._linkage.link(given, server=server, progress=progress, cancelled=cancelled)
 
     async def link_all(self, given: Sequence[str | Path], *, progress: Progress = silent) -> None:
         """As link(), beside the event loop; the server is asked what it is where `auto` is among them."""
-        server = await self.probe() if AUTO in given else None
-        stop = threading.Event()
-        try:
-            await asyncio.to_thread(self.link, given, server=server, progress=progress, cancelled=stop.is_set)
-        finally:
-            stop.set()
+        await self._linkage.link_all(given, self.probe, progress=progress)
 
     async def link_given(self, *, progress: Progress = silent) -> None:
         """Links the sources that the session was given and that had to be fetched; else does nothing.
 
         Raises TreeError.
         """
-        async with self._linking:
-            if self._given:
-                await self.link_all(self._given, progress=progress)
+        await self._linkage.link_given(self.probe, progress=progress)
 
     async def doubts(self, *, progress: Progress = silent) -> tuple[str, ...]:
         """Why the linked sources are hardly those of the server that runs, sentences without their ends."""
         live = await self._probing.live(self.base_url) if self.base_url else None
         stop = threading.Event()
         try:
-            return await asyncio.to_thread(self._trees.doubts, live, progress=progress, cancelled=stop.is_set)
+            return await asyncio.to_thread(self.trees.doubts, live, progress=progress, cancelled=stop.is_set)
         finally:
             stop.set()
-
-    def _link_remembered(self, base_url: str) -> None:
-        found = sources.remembered(base_url)
-        if AUTO in found:
-            self._given = found
-            return
-        try:
-            self._trees = LinkedTrees(found)
-        except TreeError as error:
-            self._warn(f"The source linked to {base_url} last time cannot be used: {error}")
 
     def _warn(self, sentence: str) -> None:
         if sentence not in self.warnings:
@@ -346,7 +310,7 @@ class Session:
         clean = self.redacted(sent.exchange)
         log = hide(log, self.secrets)
         answered = exchange is sent and clean.response is not None
-        live = await self._probing.live(clean.request.url) if answered and self._trees.trees else None
+        live = await self._probing.live(clean.request.url) if answered and self.trees.trees else None
         diagnosis = await self._diagnosed(clean, log, live, progress)
         if exchange is sent and self._probing.allowed and self.models is None and blames_model(diagnosis):
             self.models = await served_models(self, clean.request)
@@ -356,7 +320,7 @@ class Session:
 
     async def _diagnosed(self, exchange: Exchange, log: str, live: Live | None, progress: Progress) -> Diagnosis:
         stop = threading.Event()
-        known = self._trees.diagnose
+        known = self.trees.diagnose
         doubted = self._refuted.of(exchange)
         models = self.models or ()
         try:
@@ -378,7 +342,7 @@ class Session:
         stop = threading.Event()
         clean = self._keys.redacted_request(request)
         try:
-            return await asyncio.to_thread(self._trees.check, clean, progress=progress, cancelled=stop.is_set)
+            return await asyncio.to_thread(self.trees.check, clean, progress=progress, cancelled=stop.is_set)
         finally:
             stop.set()
 
@@ -397,7 +361,11 @@ class Session:
         if not remedy.requests:
             raise SessionError(f"Remedy {n} is to be done at the server, there is nothing to send: {remedy.title}")
         original = finding.exchange.request
-        return [self.prepared(_honest(replacement(proposed, original), original)) for proposed in remedy.requests]
+        requests = [replacement(proposed, original) for proposed in remedy.requests]
+        added = sorted({name for request in requests for name in names_added(request, original)})
+        if added:
+            raise SessionError(f"The remedy asks for secrets that the request did not hold ({', '.join(added)}).")
+        return [self.prepared(request) for request in requests]
 
     async def try_remedy(
         self,
@@ -436,39 +404,11 @@ class Session:
         `follow`: the refusal of a refused remedy is diagnosed too. A remedy that was refused with the same words
         lowers the diagnosis's kind for the next diagnosis of that refusal.
         """
-        ended = outcome(sent[-1].exchange)
-        verdicts: dict[str, Verdict] = {"answered": "confirmed", "refused": "refuted", "no_answer": "no_answer"}
-        verdict = verdicts[ended]
+        verdict = VERDICTS[outcome(sent[-1].exchange)]
         if verdict == "refuted":
             self._refuted.add(finding.exchange, finding.diagnosis, n, self.redacted(sent[-1].exchange))
         following = await self.diagnose(sent[-1], progress=progress) if verdict == "refuted" and follow else None
-        trail = (*finding.diagnosis.trail, *_experiment(finding.diagnosis, n, verdict, sent))
+        trail = (*finding.diagnosis.trail, *experiment(finding.diagnosis, n, verdict, sent[-1].exchange))
         diagnosis = msgspec.structs.replace(finding.diagnosis, trail=trail)
         settled = await self._kept(msgspec.structs.replace(finding, diagnosis=diagnosis))
         return Trial(verdict=verdict, sent=tuple(sent), finding=settled, next=following)
-
-
-def _honest(proposed: Request, original: Request) -> Request:
-    """A remedy quotes what a server says: it must not name secrets that the refused request did not hold."""
-    added = set(fill(proposed, {})[1]) - set(fill(original, {})[1])
-    if added:
-        raise SessionError(f"The remedy asks for secrets that the request did not hold ({', '.join(sorted(added))}).")
-    return proposed
-
-
-def _experiment(
-    diagnosis: Diagnosis, n: int, verdict: Verdict, sent: Sequence[SentExchange]
-) -> tuple[TrailStep, TrailStep]:
-    last = sent[-1].exchange
-    ended = last.failure.message if last.failure else ""
-    if last.response is not None:
-        ended = f"answered {last.response.status}" + (f"; {ended}" if ended else "")
-    told = {
-        "confirmed": f"confirmed: remedy {n} passed",
-        "refuted": f"refuted: remedy {n} was refused too",
-        "no_answer": "open: no complete answer came",
-    }
-    return (
-        TrailStep(step="experiment", text=f"sent remedy {n}, {diagnosis.remedies[n - 1].title}: {ended}"),
-        TrailStep(step="verdict", text=told[verdict]),
-    )

@@ -20,9 +20,9 @@ from llmdebug.debugger.aim import Aim, aimed, withheld
 from llmdebug.debugger.answervariables import VariableError, filled
 from llmdebug.debugger.attempts import NO_SERVER, Attempt, Attempts, attempt_of, is_done
 from llmdebug.debugger.condition import Condition
-from llmdebug.debugger.conditiontext import shortened
 from llmdebug.debugger.facts import facts_of, judged
 from llmdebug.debugger.session import SentExchange, Session
+from llmdebug.debugger.underway import Sending
 from llmdebug.formats.exchanges import Exchanges
 from llmdebug.http.exchange import Exchange, Failure, Request, StreamEvent
 from llmdebug.http.keys import host_of, place_of, told_withheld
@@ -32,7 +32,7 @@ ASK_ABOVE = 100
 NOTE = "replay"
 """The note beside an exchange that tells which step of which run it was."""
 
-Why = Literal["step", "here", "breakpoint", "stream", "unreachable", "interrupted", "end"]
+Why = Literal["here", "breakpoint", "stream", "unreachable", "interrupted", "end"]
 Pace = Literal["none", "recorded"]
 
 
@@ -145,15 +145,6 @@ class Stepper:
         """How many requests would go out up to a step, or to the end."""
         return max((len(self.exchanges) if to is None else to) - self.at, 0)
 
-    async def step(self, *, on_event: OnEvent | None = None) -> Stop:
-        """Sends the next request that can be sent."""
-        while not self.done and self.pass_over():
-            pass
-        if self.done:
-            return Stop(why="end", at=self.at)
-        step = self.at
-        return await self._sent(on_event) or Stop(why="step", at=self.at, last=step)
-
     async def go_on(
         self,
         *,
@@ -259,7 +250,7 @@ class Stepper:
             await self._keep(step, SentExchange(id="", exchange=unsent))
             return None
         self._tell_withheld(step)
-        sending = _Sending(self, step, request, on_event)
+        sending = Sending(self.session, request, {NOTE: self._note(step)}, self.breakpoints, on_event)
         try:
             sent = await sending.run()
         except asyncio.CancelledError:
@@ -268,6 +259,9 @@ class Stepper:
             raise
         await self._keep(step, sent)
         return sending.met
+
+    def _note(self, step: int) -> RunNote:
+        return RunNote(run=self.run, file=self.file, step=step, of=len(self.exchanges), edited=step in self.edits)
 
     def _tell_withheld(self, step: int) -> None:
         """Once a replay, among the session's warnings."""
@@ -320,69 +314,3 @@ class Stepper:
                 f"send {name} first, or allow it with --send-secrets."
             )
         return recorded
-
-
-class _Sending:
-    """One request under way, which a breakpoint inside its stream may end."""
-
-    def __init__(self, stepper: Stepper, step: int, request: Request, on_event: OnEvent | None) -> None:
-        self._stepper = stepper
-        self._step = step
-        self._request = request
-        self._on_event = on_event
-        self._asked = [one for one in stepper.breakpoints if one.of_stream]
-        self._events = 0
-        self._met_behind = 0
-        self._task: asyncio.Task[SentExchange] | None = None
-        self.met: Condition | None = None
-        self.partial: Exchange | None = None
-        self.id = ""
-
-    async def run(self) -> SentExchange:
-        stepper = self._stepper
-        note = RunNote(
-            run=stepper.run,
-            file=stepper.file,
-            step=self._step,
-            of=len(stepper.exchanges),
-            edited=self._step in stepper.edits,
-        )
-        sending = stepper.session.send(
-            self._request,
-            on_event=self._event,
-            on_partial=self._keep_partial,
-            on_begin=self._begun,
-            notes={NOTE: note},
-        )
-        self._task = asyncio.ensure_future(sending)
-        try:
-            return await self._task
-        except asyncio.CancelledError:
-            if self.met is None or self.partial is None:
-                self._task.cancel()
-                raise
-            return SentExchange(id=self.id, exchange=self.partial)
-
-    def _begun(self, id_: str) -> None:
-        self.id = id_
-
-    def _keep_partial(self, exchange: Exchange) -> Exchange:
-        """What had arrived, marked as stopped where a breakpoint did that."""
-        if self.met is not None:
-            told = f"Stopped at {shortened(self.met.source)}, behind event {self._met_behind:,} of the stream"
-            failure = Failure(kind="cancelled", message=f"{told}: the connection is closed, what arrived is kept.")
-            exchange = msgspec.structs.replace(exchange, failure=failure)
-        self.partial = exchange
-        return exchange
-
-    def _event(self, event: StreamEvent) -> None:
-        if self._on_event is not None:
-            self._on_event(event)
-        self._events += 1
-        if self.met is not None or not self._asked or self._task is None:
-            return
-        facts = facts_of(Exchange(request=self._request), event=event, events=self._events)
-        self.met = next((one for one in self._asked if one(facts)), None)
-        if self.met is not None:
-            self._met_behind = self._events
-            self._task.cancel()

@@ -11,7 +11,7 @@ from llmdebug.diagnosis.complaint import Complaint
 from llmdebug.diagnosis.schema import Checker, escape
 from llmdebug.diagnosis.verdict import Place
 from llmdebug.index.python.models import Declared, Model
-from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, OneOf, TupleOf, Type
+from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, TupleOf, Type
 from llmdebug.jsontext.pointer import index_of
 
 PLACES: dict[str, Place] = {"body": "body", "query": "query", "path": "path", "header": "header", "cookie": "header"}
@@ -253,10 +253,3 @@ def _branch(
 def _named_steps(steps: list[str]) -> int:
     """Steps up to the last that is a key."""
     return max((i + 1 for i, step in enumerate(steps) if index_of(step) is None), default=0)
-
-
-def is_literal(kind: Type) -> bool:
-    """Whether a type admits listed values only."""
-    if isinstance(kind, Either):
-        return any(isinstance(option, OneOf) for option in kind.options)
-    return isinstance(kind, OneOf)

@@ -9,7 +9,12 @@ import msgspec
 from llmdebug.formats.errors import FormatError
 
 READ = "HAR files, llmdebug's own recordings, OpenAI batches, .http files and curl commands"
-_MAGIC = ((b"\x1f\x8b", "gzip data: unpack it first"), (b"PK\x03\x04", "a zip archive: unpack it first"))
+_MAGIC = (
+    (b"\x1f\x8b", "gzip data: unpack it first"),
+    (b"PK\x03\x04", "a zip archive: unpack it first"),
+    (b"\xff\xfe", "UTF-16 text: write it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text: write it as UTF-8"),
+)
 _MOST_FIELDS = 6
 _MOST_LETTERS = 40
 _SCALAR = re.compile(rb'(?:null|true|false|-?\d[\d.eE+-]*|"(?:[^"\\]|\\.)*")\s*\Z')
@@ -19,6 +24,10 @@ def is_json(head: bytes) -> bool:
     """Whether a file's first line is JSON, or begins it."""
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
     return first.startswith((b"{", b"[")) or _SCALAR.match(first) is not None
+
+
+def is_binary(head: bytes) -> bool:
+    return b"\0" in head or head.startswith(tuple(magic for magic, _ in _MAGIC))
 
 
 def foreign(path: str, head: bytes) -> FormatError:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from llmdebug.formats.errors import FormatError
-from llmdebug.formats.foreign import looks_like
+from llmdebug.formats.foreign import is_binary, looks_like
 from llmdebug.http.exchange import (
     Exchange,
     Failure,
@@ -54,7 +54,8 @@ def read_document(data: bytes, path: str) -> Any:
     try:
         return parse_json(data).value
     except JsonError as error:
-        raise FormatError(path, f"This is no HAR file: {error.message}", line=error.line) from None
+        told = f" {looks_like(data[:_HEAD])}" if is_binary(data[:_HEAD]) else ""
+        raise FormatError(path, f"This is no HAR file: {error.message}{told}", line=error.line) from None
 
 
 def each_entry(document: Any, path: str) -> Iterator[Exchange | FormatError]:

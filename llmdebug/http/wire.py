@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     import httpx
 
 _URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)", re.IGNORECASE)
-_PLAIN_URL = re.compile(r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::(?:[1-9]\d{0,3}|[1-5]\d{4}))?/")
 _METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_NAME = _METHOD
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_PLAIN_PLACE = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)*(?::([0-9]{1,5}))?", re.IGNORECASE)
+"""Host and port that need no closer look."""
 _NEEDS_ESCAPE = re.compile(r"[^\x21-\x7e]+")
 _METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _ALWAYS_STATED = (
@@ -67,17 +69,10 @@ class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepare(request: Request) -> WireRequest:
     """Raises UnsendableError for a URL, a method or a header that HTTP cannot carry."""
-    if not _METHOD.fullmatch(request.method):
-        raise UnsendableError("bad_request", f"The method {request.method!r} is no HTTP method.")
-    match = _URL.match(request.url.strip())
-    if match is None:
-        raise UnsendableError(
-            "bad_url", f"{redact_url(request.url)!r} is no http:// or https:// address: give the whole URL."
-        )
+    match, headers = _taken_apart(request)
     userinfo, _, host_and_port = match["authority"].rpartition("@")
     address = _address(match["scheme"].lower(), host_and_port)
     target = match["target"] if match["target"].startswith("/") else "/" + match["target"]
-    headers = _checked(request.headers)
     headers = _completed(headers, request, address.netloc.decode("ascii"), userinfo)
     return WireRequest(
         request=Request(
@@ -97,18 +92,32 @@ def prepare(request: Request) -> WireRequest:
 def unsendable(request: Request) -> str:
     """What prepare() would refuse, as a sentence; empty where the request can be sent."""
     try:
-        if _METHOD.fullmatch(request.method) and _PLAIN_URL.match(request.url):
-            _checked(request.headers)  # the address needs no look, nor what looks at addresses
-        else:
+        match, _ = _taken_apart(request)
+        place = _PLAIN_PLACE.fullmatch(match["authority"].rpartition("@")[2])
+        if place is None or not 0 < int(place[1] or 80) < 65536:
             prepare(request)
     except UnsendableError as error:
         return error.message
     return ""
 
 
+def _taken_apart(request: Request) -> tuple[re.Match[str], Headers]:
+    """The URL's parts and the headers, checked but for the host. Raises UnsendableError."""
+    if not _METHOD.fullmatch(request.method):
+        raise UnsendableError("bad_request", f"The method {request.method!r} is no HTTP method.")
+    match = _URL.match(request.url.strip())
+    if match is None:
+        raise UnsendableError(
+            "bad_url", f"{redact_url(request.url)!r} is no http:// or https:// address: give the whole URL."
+        )
+    if _CONTROL.search(request.url.strip()):
+        raise UnsendableError("bad_url", f"The URL {redact_url(request.url)!r} holds a control character.")
+    return match, _checked(request.headers)
+
+
 @lru_cache(maxsize=256)
 def _address(scheme: str, host_and_port: str) -> httpx.URL:
-    import httpx  # not at the start: most addresses are looked at without it
+    import httpx
 
     try:
         address = httpx.URL(f"{scheme}://{host_and_port}/")

@@ -90,30 +90,6 @@ class JsonDocument:
         span = self.span(pointer)
         return None if span is None else line_and_column(self.text, span.key_start)
 
-    def pointer_at(self, offset: int) -> str:
-        """The pointer to the innermost value that covers an offset, its key included."""
-        way: list[str] = []
-        start = first_value(self.text)
-        while True:
-            inner = None
-            for member in members(self.text, start):
-                if member.key_start > offset:
-                    break
-                if offset < member.end:
-                    inner = member
-                    break
-            if inner is None:
-                return pointers.join(*way)
-            way.append(inner.key)
-            start = inner.start
-
-    def pointer_at_line(self, line: int) -> str:
-        """The pointer to the value that the line's first character belongs to."""
-        offset = line_offset(self.text, line)
-        while self.text[offset : offset + 1] in (" ", "\t", "\r"):
-            offset += 1
-        return self.pointer_at(offset)
-
 
 def parse_json(source: str | bytes) -> JsonDocument:
     """Raises JsonError. NaN and Infinity are taken and flagged; a byte order mark is dropped."""
@@ -142,17 +118,6 @@ def parse_json(source: str | bytes) -> JsonDocument:
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
     """Both from 1; lines end with a line feed."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-
-
-def line_offset(text: str, line: int) -> int:
-    """Where a line begins; the text's end for a line behind the last."""
-    offset = 0
-    for _ in range(line - 1):
-        end = text.find("\n", offset)
-        if end == -1:
-            return len(text)
-        offset = end + 1
-    return offset
 
 
 def _text(source: str | bytes) -> str:

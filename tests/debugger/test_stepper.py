@@ -15,7 +15,7 @@ from llmdebug.debugger.condition import parse_condition
 from llmdebug.debugger.groups import groups_of
 from llmdebug.debugger.resume import last_run, take_up
 from llmdebug.debugger.session import Session
-from llmdebug.debugger.stepper import ConsentNeeded, Stepper
+from llmdebug.debugger.stepper import ConsentNeeded, Stepper, Stop
 from llmdebug.demo.server import DemoServer
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.exchanges import Loaded, listed
@@ -53,18 +53,22 @@ def stepper_of(session: Session, *bodies: object, breaks: Sequence[str] = ()) ->
     return stepper
 
 
+async def step(stepper: Stepper) -> Stop:
+    return await stepper.go_on(to=stepper.at + 1)
+
+
 def statuses(stepper: Stepper) -> list[int | None]:
     return [attempt.row.status for attempt in stepper.attempts]
 
 
 async def test_a_step_sends_one_and_tells_what_changed(session: Session) -> None:
     stepper = stepper_of(session, GOOD, BAD)
-    assert (await stepper.step()).why == "step"
+    assert (await step(stepper)).why == "here"
     assert (statuses(stepper), stepper.at) == ([200], 1)
-    await stepper.step()
+    await step(stepper)
     assert statuses(stepper) == [200, 400]
     assert [attempt.changed for attempt in stepper.attempts] == [False, True]
-    assert (await stepper.step()).why == "end"
+    assert (await step(stepper)).why == "end"
     assert stepper.done
 
 
@@ -165,7 +169,7 @@ async def test_skip_restart_and_a_run_of_its_own(session: Session) -> None:
 
 async def test_an_edited_step_stands_beside_the_one_before_and_the_recording_stays(session: Session) -> None:
     stepper = stepper_of(session, BAD, GOOD)
-    await stepper.step()
+    await step(stepper)
     better = stepper.request(0)
     fixed = Request(method="POST", url=better.url, headers=better.headers, body=json.dumps(GOOD).encode())
     await stepper.resend(0, fixed)
@@ -184,7 +188,7 @@ async def test_an_edited_step_stands_beside_the_one_before_and_the_recording_sta
 async def test_another_model_is_asked_for(session: Session) -> None:
     stepper = stepper_of(session, NO_MODEL)
     stepper.aim = Aim(base_url=stepper.aim.base_url, model="alice")
-    await stepper.step()
+    await step(stepper)
     assert statuses(stepper) == [200]
 
 

@@ -12,9 +12,8 @@ from modelcode import IMPORTS, SIMPLE, Sample, checked, executed, samples
 from pydantic import TypeAdapter, ValidationError
 
 from llmdebug.diagnosis.complaint import Complaint
-from llmdebug.diagnosis.locate import declarations, has_pointer, is_literal, located, value_at, walk
+from llmdebug.diagnosis.locate import declarations, has_pointer, located, value_at, walk
 from llmdebug.diagnosis.schema import escape
-from llmdebug.index.python.types import Scalar
 
 QUIET = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 json_values = st.recursive(
@@ -148,10 +147,3 @@ def test_declarations_along_a_pointer(
     chain = declarations(checker, kind, pointer, body, markers)
     assert [f"{d.declared.owner}.{d.declared.field.name}" for d in chain] == expected
     assert [d.depth for d in chain] == sorted(d.depth for d in chain)
-
-
-def test_literals_are_told_from_other_types(tmp_path: Path) -> None:
-    checker, kind = checked(tmp_path, UNION)
-    mode = declarations(checker, kind, "/mode", {})[0].declared
-    assert is_literal(checker.field_type(mode))
-    assert not is_literal(Scalar("str"))

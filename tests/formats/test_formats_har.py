@@ -208,6 +208,10 @@ def test_a_bad_entry_is_listed_with_its_problem_and_the_others_work(tmp_path: Pa
     assert "entry 3: 'wss://h/socket' is no http" in opened.problem(2)
     assert opened.row(1).failure == "bad_request"
     assert opened.row(2).status == 101
+    file.write_bytes(har(FULL, {"request": {"url": "http://h/\0x"}}))
+    assert "holds a control character" in open_exchanges(str(file)).problem(1)
+    file.write_bytes(har(FULL, BROKEN, UNSENDABLE))
+    opened = open_exchanges(str(file))
     assert opened.warnings[0].startswith("2 of 3 entries cannot be sent")
     file.write_bytes(har(BROKEN, BROKEN))
     with pytest.raises(FormatError, match="entry 1: The entry's body is no base64"):

@@ -84,6 +84,7 @@ def test_a_torn_last_line_is_left_out_and_a_bad_one_named() -> None:
         ("a", b"{}", "It looks like an empty JSON object."),
         ("a", b"\x1f\x8b\x08\0\0", "It looks like gzip data: unpack it first."),
         ("a", b"\x00\x01", "It looks like binary data."),
+        ("a.har", '{"log": 1}'.encode("utf-16"), "is not UTF-8. It looks like UTF-16 text: write it as UTF-8."),
         ("a.har", b'{"a": 1}', "no list at /log/entries. It looks like a JSON object with a."),
         ("a", b'{"record": "request", "id": 5}\n', "a:1: This line is no record of llmdebug: Expected `str`"),
     ],

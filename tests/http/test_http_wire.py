@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdebug.http.exchange import Request
-from llmdebug.http.wire import UnsendableError, WireRequest, prepare
+from llmdebug.http.exchange import Headers, Request
+from llmdebug.http.wire import UnsendableError, WireRequest, prepare, unsendable
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,19 @@ def test_any_request_is_ready_or_cannot_be_sent(request: Request) -> None:
     assert wire.request.body == request.body
     assert b"\r" not in wire.target and b" " not in wire.target
     assert all("\n" not in value for _, value in wire.request.headers)
+
+
+@given(
+    st.sampled_from(["GET", "G T", ""]),
+    st.text(alphabet="ab1.-:/[]@%?#_ \n\u00e9", max_size=14),
+    st.sampled_from([(), (("A b", "1"),), (("A", "x\ny"),)]),
+)
+@settings(max_examples=500)
+def test_what_cannot_be_sent_is_told_as_it_is_refused(method: str, rest: str, headers: Headers) -> None:
+    request = Request(method=method, url=f"http://{rest}", headers=headers)
+    told = ""
+    try:
+        prepare(request)
+    except UnsendableError as error:
+        told = error.message
+    assert unsendable(request) == told

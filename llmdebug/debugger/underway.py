@@ -1,0 +1,81 @@
+"""One step under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from llmdebug.debugger.condition import Condition
+from llmdebug.debugger.conditiontext import shortened
+from llmdebug.debugger.facts import facts_of
+from llmdebug.debugger.session import SentExchange, Session
+from llmdebug.http.exchange import Exchange, Failure, Request, StreamEvent
+
+
+class Sending:
+    """Its answer may be ended by a breakpoint inside its stream: `met` is that, `partial` what had arrived."""
+
+    def __init__(
+        self,
+        session: Session,
+        request: Request,
+        notes: Mapping[str, Any],
+        breakpoints: Iterable[Condition],
+        on_event: Callable[[StreamEvent], None] | None,
+    ) -> None:
+        """`notes` are kept beside the exchange."""
+        self._session = session
+        self._request = request
+        self._notes = notes
+        self._on_event = on_event
+        self._asked = [one for one in breakpoints if one.of_stream]
+        self._events = 0
+        self._met_behind = 0
+        self._task: asyncio.Task[SentExchange] | None = None
+        self.met: Condition | None = None
+        self.partial: Exchange | None = None
+        self.id = ""
+
+    async def run(self) -> SentExchange:
+        sending = self._session.send(
+            self._request,
+            on_event=self._event,
+            on_partial=self._keep_partial,
+            on_begin=self._begun,
+            notes=self._notes,
+        )
+        self._task = asyncio.ensure_future(sending)
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            if self.met is None or self.partial is None:
+                self._task.cancel()
+                raise
+            return SentExchange(id=self.id, exchange=self.partial)
+
+    def _begun(self, id_: str) -> None:
+        self.id = id_
+
+    def _keep_partial(self, exchange: Exchange) -> Exchange:
+        """What had arrived, marked as stopped where a breakpoint did that."""
+        if self.met is not None:
+            told = f"Stopped at {shortened(self.met.source)}, behind event {self._met_behind:,} of the stream"
+            failure = Failure(kind="cancelled", message=f"{told}: the connection is closed, what arrived is kept.")
+            exchange = msgspec.structs.replace(exchange, failure=failure)
+        self.partial = exchange
+        return exchange
+
+    def _event(self, event: StreamEvent) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+        self._events += 1
+        if self.met is not None or not self._asked or self._task is None:
+            return
+        facts = facts_of(Exchange(request=self._request), event=event, events=self._events)
+        self.met = next((one for one in self._asked if one(facts)), None)
+        if self.met is not None:
+            self._met_behind = self._events
+            self._task.cancel()
