@@ -273,7 +273,7 @@ async def test_an_address_that_is_none_is_refused_before_anything_is_sent(tmp_pa
 @pytest.mark.parametrize("kind", ["har", "jsonl", "http"])
 async def test_a_file_may_come_through_a_pipe(tmp_path: Path, nanoserve: DemoServer, kind: Output) -> None:
     request = Request(method="GET", url=f"{nanoserve.base_url}/v1/models")
-    data = b"".join(pieces([Exchange(request=request, response=Response(status=200, body=b"needle"))] * 2, kind))
+    data = b"".join(pieces([Exchange(request=request)] * 2, kind))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writing = asyncio.create_task(asyncio.to_thread(pipe.write_bytes, data))
@@ -281,12 +281,20 @@ async def test_a_file_may_come_through_a_pipe(tmp_path: Path, nanoserve: DemoSer
     await writing
     for done in (piped, fifo):
         assert (done.code, b"2 of 2 sent: 2 answered" in done.out) == (0, True)
-    found = await run("convert", "-", "-", "--to", "curl", "--only", "body ~ needle", stdin=data)
-    assert found.says("2 of 2 written" if kind != "http" else "0 of 2 written")
-    done = await run("replay", "-", stdin=b"null")
-    assert (done.code, done.says("-: This is none of the files", "the JSON value null")) == (2, True)
-    done = await run("replay", "/dev/zero")
-    assert (done.code, done.says("/dev/zero: This is a device, not a file.")) == (2, True)
+
+
+async def test_what_comes_through_a_pipe_is_searched_and_told_as_a_file() -> None:
+    exchange = Exchange(request=Request(method="GET", url="http://h/"), response=Response(status=200, body=b"needle"))
+    found, foreign, device = await asyncio.gather(
+        run(
+            "convert", "-", "-", "--to", "curl", "--only", "body ~ needle", stdin=b"".join(pieces([exchange], "jsonl"))
+        ),
+        run("replay", "-", stdin=b"null"),
+        run("replay", "/dev/zero"),
+    )
+    assert found.says("1 of 1 written")
+    assert (foreign.code, foreign.says("-: This is none of the files", "the JSON value null")) == (2, True)
+    assert (device.code, device.says("/dev/zero: This is a device, not a file.")) == (2, True)
 
 
 async def test_an_entry_that_cannot_be_sent_is_named_and_the_others_are_sent(tmp_path: Path) -> None:
