@@ -51,11 +51,14 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def session(self, request: Request, *, record_in: Path | None = None) -> Session:
-        """Raises TreeError and CredentialsError."""
+        """For this request and what belongs to it. Raises TreeError and CredentialsError."""
+        given = credentials(
+            self.headers, api_key_env=self.api_key_env, environment=os.environ, unasked=not request.keyless
+        )
         return Session(
             base_url=self.base_url or baseurl.split(request.url)[0],
             sources=self.sources,
-            credentials=credentials(self.headers, api_key_env=self.api_key_env, environment=os.environ),
+            credentials=given,
             options=self._client_options(),
             keep=self.settings.record,
             record_in=record_in,

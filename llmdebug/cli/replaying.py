@@ -15,13 +15,13 @@ from llmdebug.cli.guard import CommandError
 from llmdebug.cli.progress import progress_line
 from llmdebug.cli.replay_report import JsonReport, ReplayReport, TextReport
 from llmdebug.cli.talk import say, tell
-from llmdebug.debugger.aim import Aim
+from llmdebug.debugger.aim import Aim, first_aimed
 from llmdebug.debugger.attempts import Attempt
 from llmdebug.debugger.condition import Condition, parse_condition
 from llmdebug.debugger.facts import facts_of
 from llmdebug.debugger.resume import file_key, last_run, take_up
 from llmdebug.debugger.stepper import ASK_ABOVE, Pace, Stepper, Stop
-from llmdebug.formats.exchanges import Exchanges, first_request
+from llmdebug.formats.exchanges import Exchanges
 from llmdebug.formats.har import MAX_HAR_BYTES
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.formats.loading import Format, is_recording, open_exchanges
@@ -115,7 +115,8 @@ async def _replay(
     until: list[Condition],
     fail_on: Condition | None,
 ) -> int:
-    first = first_request(exchanges)
+    aim = Aim(base_url=connection.base_url or "", model=wanted.model, send_secrets=connection.send_secrets)
+    first = first_aimed(exchanges, aim)
     if first is None:
         raise CommandError(exchanges.problem(0))
     async with connection.session(first, record_in=wanted.record) as session:
@@ -126,7 +127,7 @@ async def _replay(
         stepper = Stepper(
             session,
             exchanges,
-            aim=Aim(base_url=connection.base_url or "", model=wanted.model, send_secrets=connection.send_secrets),
+            aim=aim,
             pace=wanted.pace,
             diagnose=(wanted.diagnose and bool(session.trees.trees)) or (fail_on is not None and fail_on.of_diagnosis),
             file=file_key(wanted.file),

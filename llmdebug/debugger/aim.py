@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 
 import msgspec
 
+from llmdebug.formats.exchanges import Exchanges
 from llmdebug.http.baseurl import redirected
 from llmdebug.http.exchange import Request
 from llmdebug.http.keys import place_of, without_keys
@@ -17,6 +19,10 @@ _OF_A_CONNECTION = frozenset(
 _OF_AN_ADDRESS = frozenset({"host", "origin", "referer"})
 _CODINGS = frozenset({"gzip", "deflate", "identity", "x-gzip", "*"})
 """Codings of an answer that the client can undo."""
+
+
+LOOKED_AT = 20
+"""Requests that are looked at for keys before there is a session."""
 
 
 class Aim(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +54,20 @@ def aimed(request: Request, aim: Aim) -> Request:
 def withheld(request: Request, aim: Aim) -> tuple[str, ...]:
     """The secrets that aimed() leaves out of a recorded request, by the names of their places, each once."""
     return without_keys(request)[1] if _goes_elsewhere(request, aim) and not aim.send_secrets else ()
+
+
+def first_aimed(exchanges: Exchanges, aim: Aim) -> Request | None:
+    """The first request that can be sent, as it is sent; keyless where one of the first leaves keys behind.
+
+    None: there is none. Raises FormatError.
+    """
+    numbers = (number for number in range(len(exchanges)) if not exchanges.problem(number))
+    first = [
+        aimed(exchanges.exchange(number).request, aim) for number in islice(numbers, LOOKED_AT if aim.base_url else 1)
+    ]
+    if not first:
+        return None
+    return msgspec.structs.replace(first[0], keyless=any(request.keyless for request in first))
 
 
 def _goes_elsewhere(request: Request, aim: Aim) -> bool:

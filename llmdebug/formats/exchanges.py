@@ -130,12 +130,6 @@ def listed(
     return Loaded(exchanges, path=path, format=format, warnings=told_all, problems=problems)
 
 
-def first_request(exchanges: Exchanges) -> Request | None:
-    """The first that can be sent; None where there is none."""
-    good = (number for number in range(len(exchanges)) if not exchanges.problem(number))
-    return next((exchanges.exchange(number).request for number in good), None)
-
-
 def stand_in(told: str) -> Exchange:
     """For an entry that cannot be read."""
     return Exchange(request=Request(method="-", url=""), failure=Failure(kind="bad_request", message=told))

@@ -50,13 +50,14 @@ def credentials(
     *,
     api_key_env: str | None = None,
     environment: Mapping[str, str],
+    unasked: bool = True,
 ) -> Credentials:
-    """From `-H` lines (`Name: value`) and the environment.
+    """From `-H` lines (`Name: value`) and the environment; `unasked`: OPENAI_API_KEY where no variable is named.
 
     Raises CredentialsError for a line without a colon, and for a variable named by hand that is not set.
     """
     headers = tuple(_header(line) for line in header_lines)
-    name = api_key_env or API_KEY_VARIABLE
+    name = api_key_env or (API_KEY_VARIABLE if unasked else "")
     key = environment.get(name, "").strip()
     if api_key_env and not key:
         raise CredentialsError(f"The environment variable {api_key_env} is not set; it should hold the key.")

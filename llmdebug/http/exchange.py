@@ -48,6 +48,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     name: str = ""
     """What the file it came from calls it; empty where it has no name."""
+    keyless: bool = False
+    """Whether its keys were left behind since it goes to another host: nobody then gives it a key unasked."""
 
 
 class StreamEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -54,7 +54,8 @@ def without_keys(request: Request) -> tuple[Request, tuple[str, ...]]:
         body = unnamed(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     url = unnamed(address + (mark if query else "") + query + hash_mark + fragment)
     headers = tuple((name, unnamed(value)) for name, value in headers)
-    return msgspec.structs.replace(request, url=url, headers=headers, body=body), tuple(names)
+    left = msgspec.structs.replace(request, url=url, headers=headers, body=body, keyless=bool(names))
+    return left, tuple(names)
 
 
 def told_withheld(names: tuple[str, ...], url: str, most: int = 5) -> str:

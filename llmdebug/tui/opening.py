@@ -43,6 +43,8 @@ class Opening:
     """Whether the server may be asked what it is."""
     send_secrets: bool = False
     """Whether keys go to other hosts than those they were written for."""
+    keyless: bool = False
+    """Whether the recording's keys stay behind: no other is given unasked."""
     tokenizer: str = ""
     """Folder, `tokenizer.json` or Hugging Face id; empty: the one that the server says it serves."""
     families: Path | None = None
@@ -54,10 +56,13 @@ class Opening:
         from llmdebug.http.credentials import credentials
         from llmdebug.http.options import ClientOptions
 
+        given = credentials(
+            self.header_lines, api_key_env=self.api_key_env, environment=os.environ, unasked=not self.keyless
+        )
         return Session(
             base_url=base_url,
             sources=sources,
-            credentials=credentials(self.header_lines, api_key_env=self.api_key_env, environment=os.environ),
+            credentials=given,
             options=ClientOptions(**self.client),
             keep=self.record,
             history_mb=self.history_mb,
@@ -101,21 +106,20 @@ def opened(opening: Opening, *, environment: Mapping[str, str]) -> tuple[Opening
         base = f"http://{base}"
     opening = replace(opening, base_url=base)
     worksheet, problem = first_worksheet(opening)
-    if base is None and not opening.demo:
-        first = _first_url(worksheet)
-        opening = replace(opening, base_url=split(first)[0] if first else None)
+    first = _first_request(worksheet)
+    if first is not None and not opening.demo:
+        opening = replace(opening, base_url=base or split(first.url)[0], keyless=first.keyless)
     return opening, worksheet, problem
 
 
-def _first_url(worksheet: Worksheet) -> str:
-    """Of the first request that can be sent; empty where there is none."""
+def _first_request(worksheet: Worksheet) -> Request | None:
+    """The first that can be sent."""
     sheet = worksheet.recording
     if sheet is None:
-        return worksheet.entries[0].request.url if worksheet.entries else ""
-    from llmdebug.formats.exchanges import first_request
+        return worksheet.entries[0].request if worksheet.entries else None
+    from llmdebug.debugger.aim import first_aimed
 
-    first = first_request(sheet.exchanges)
-    return first.url if first is not None else ""
+    return first_aimed(sheet.exchanges, sheet.aim)
 
 
 def first_worksheet(opening: Opening) -> tuple[Worksheet, str]:

@@ -5,8 +5,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdebug.debugger.aim import Aim, aimed, withheld
-from llmdebug.http.exchange import Request, header
+from llmdebug.debugger.aim import Aim, aimed, first_aimed, withheld
+from llmdebug.formats.exchanges import listed
+from llmdebug.http.exchange import Exchange, Request, header
 
 NAMES = st.sampled_from(["a", "b", "api_key", "password"])
 REQUEST = Request(
@@ -91,3 +92,17 @@ def _without(value: object) -> object:
         for name, one in value.items()
         if not (name in ("api_key", "password") and isinstance(one, str) and one)
     }
+
+
+def test_the_first_requests_tell_whether_keys_stay_behind() -> None:
+    plain = Exchange(request=Request(method="GET", url="http://h/a"))
+    keyed = Exchange(request=Request(method="GET", url="http://h/b", headers=(("Cookie", "a=1"),)))
+    broken = Exchange(request=Request(method="GET", url="nowhere"))
+    exchanges = listed([broken, plain, keyed], "f", "har")
+    elsewhere = first_aimed(exchanges, Aim(base_url="http://other"))
+    assert elsewhere == Request(method="GET", url="http://other/a", keyless=True)
+    assert first_aimed(exchanges, Aim()) == plain.request
+    assert first_aimed(exchanges, Aim(base_url="http://other", send_secrets=True)) == Request(
+        method="GET", url="http://other/a"
+    )
+    assert first_aimed(listed([broken], "f", "har"), Aim()) is None
