@@ -61,12 +61,12 @@ async def _linked(session: Session) -> ExitCode:
     try:
         with progress_line() as progress:
             await session.link_given(progress=progress)
-            defects = await asyncio.to_thread(session.trees.defects, progress=progress)
             doubts = await session.doubts(progress=progress)
+            defects = await asyncio.to_thread(session.trees.defects)
     except TreeError as error:
         say(str(error))
         return ExitCode.USAGE
-    for told in (*defects, *doubts):
+    for told in doubts:
         say(f"{told}.")
     return ExitCode.USAGE if defects and len(defects) == len(session.trees.trees) else ExitCode.OK
 

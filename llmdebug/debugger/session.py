@@ -172,7 +172,7 @@ class Session:
         await self._linkage.link_given(self.probe, progress=progress)
 
     async def doubts(self, *, progress: Progress = silent) -> tuple[str, ...]:
-        """Why the linked sources are hardly those of the server that runs, sentences without their ends."""
+        """Why the linked sources tell nothing, or hardly of the server that runs, sentences without their ends."""
         live = await self._probing.live(self.base_url) if self.base_url else None
         stop = threading.Event()
         try:

@@ -95,10 +95,11 @@ class LinkedTrees:
     def doubts(
         self, live: Live | None, *, progress: Progress = silent, cancelled: Callable[[], bool] = never
     ) -> tuple[str, ...]:
-        """Why the trees are hardly those of the server that runs, sentences without their ends; as diagnose()."""
+        """Why the trees tell nothing, or hardly of the server that runs: sentences without ends; as diagnose()."""
         with self._turn:
             self._opened(progress, cancelled)
-            return (*self._mixtures, *(self._drift_from(live) if live is not None and self.trees else ()))
+            drift = self._drift_from(live) if live is not None and self.trees else ()
+            return (*self._defects, *self._mixtures, *drift)
 
     @property
     def drift(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from package_index import PackageIndex, wheel
 from screen_fakes import Driven
 
@@ -63,8 +64,10 @@ async def test_a_source_that_cannot_be_had_is_told(nanoserve: DemoServer, index:
         await app.shows("no source linked")
 
 
-async def test_a_source_that_tells_nothing_is_told(nanoserve: DemoServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_start", [True, False])
+async def test_a_source_that_tells_nothing_is_told(nanoserve: DemoServer, tmp_path: Path, at_start: bool) -> None:
     (tmp_path / "server.py").write_text("def post(:")
-    async with app_on(nanoserve.base_url) as app:
-        await app.press("L", "ctrl+u", *str(tmp_path), "enter")
+    async with app_on(nanoserve.base_url, sources=(str(tmp_path),) if at_start else ()) as app:
+        if not at_start:
+            await app.press("L", "ctrl+u", *str(tmp_path), "enter")
         await app.until(lambda: "tells nothing: no file can be parsed (server.py: line 1" in app.message())

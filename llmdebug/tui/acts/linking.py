@@ -24,6 +24,8 @@ async def learn(screen: MainScreen, session: Session) -> None:
     if server.told and server.told != screen.server:
         screen.server = server.told
         screen.title_bar.update()
+    if session.trees.links:
+        await _has_doubts(screen, session)
 
 
 def link_source(screen: MainScreen) -> None:
@@ -61,12 +63,24 @@ async def _check(screen: MainScreen, session: Session, source: str) -> None:
     """Warns of a source in which no server is found, or hardly the one that runs: little is traced there rightly."""
     from llmdebug.debugger.offers import ask_trees
 
-    doubts = (*await asyncio.to_thread(session.trees.defects), *await session.doubts())
-    if doubts:
-        screen.tell(f"Linked, but {'; '.join(doubts)}.", "warning")
-    elif not await ask_trees(session, screen.base_url or "http://localhost", ""):
+    if await _has_doubts(screen, session):
+        return
+    if not await ask_trees(session, screen.base_url or "http://localhost", ""):
         told = f"{source} is linked, but no route of a server is found in it: is it the folder of the server's source?"
         screen.tell(told, "warning")
+
+
+async def _has_doubts(screen: MainScreen, session: Session) -> bool:
+    """Whether the sources tell nothing, or hardly of the server that runs; that is told."""
+    from llmdebug.index.build import Cancelled
+
+    try:
+        doubts = await session.doubts()
+    except Cancelled:
+        return False
+    if doubts:
+        screen.tell(f"Linked, but {'; '.join(doubts)}.", "warning")
+    return bool(doubts)
 
 
 async def _unlink(screen: MainScreen) -> None:
