@@ -24,6 +24,7 @@ from llmdebug.tokens.wire import (
     ANSWER_S,
     LENGTH,
     MAX_MESSAGE,
+    STEP,
     Answer,
     Decode,
     Encode,
@@ -36,6 +37,7 @@ from llmdebug.tokens.wire import (
     Render,
     Stage,
     packed,
+    reading_of,
 )
 
 RENDER_S = 5.0
@@ -96,13 +98,15 @@ class LocalTokenizer:
 
     async def encode(self, text: str, *, special: bool = False, progress: Progress = _silent) -> Reading:
         """Raises TokenizerError."""
-        return self._reading(await self._ask(Encode(_sendable(text), special), progress))
+        return await self._reading(await self._ask(Encode(_sendable(text), special), progress))
 
     async def decode(self, ids: Sequence[int]) -> Reading:
         """Raises TokenizerError."""
         given = tuple(ids)
-        sent = tuple(id_ if -WIDEST_ID <= id_ < WIDEST_ID else -1 for id_ in given)
-        reading = self._reading(await self._ask(Decode(sent)))
+        sent = given
+        if given and not -WIDEST_ID <= min(given) <= max(given) < WIDEST_ID:
+            sent = tuple(id_ if -WIDEST_ID <= id_ < WIDEST_ID else -1 for id_ in given)
+        reading = await self._reading(await self._ask(Decode(sent)))
         if sent == given:
             return reading
         cells = Cells(given, reading.cells.pieces, reading.cells.marks)
@@ -119,12 +123,14 @@ class LocalTokenizer:
         except RecursionError as error:
             raise TokenizerError("The request is nested too deep to be put together.") from error
         answer = await self._ask(order, progress)
-        return answer.fault if isinstance(answer, Faulty) else self._reading(answer)
+        return answer.fault if isinstance(answer, Faulty) else await self._reading(answer)
 
-    def _reading(self, answer: Answer) -> Reading:
+    async def _reading(self, answer: Answer) -> Reading:
         if not isinstance(answer, Read):
             raise TokenizerError(_told(answer))
-        return answer.reading
+        if len(answer.marks) < STEP:
+            return reading_of(answer)
+        return await asyncio.to_thread(reading_of, answer)
 
     async def _ask(self, order: Order, progress: Progress = _silent) -> Answer:
         """An order that is given up ends the process: its answer would be taken for the next one's."""

@@ -79,7 +79,7 @@ def _single(key: str, value: Any, pointer: str) -> Prompt | None:
 
 def is_ids(value: Any) -> bool:
     """Whether a value is a list of integers, and not empty."""
-    return isinstance(value, list) and bool(value) and all(map(_is_id, value))
+    return isinstance(value, list) and set(map(type, value)) == {int}
 
 
 def _is_id(value: Any) -> bool:

@@ -68,7 +68,12 @@ class Cells(msgspec.Struct, frozen=True):
 
     def outside(self) -> tuple[int, ...]:
         """Positions of ids without a token."""
-        return tuple(place for place, mark in enumerate(self.marks) if mark == OUTSIDE)
+        found = []
+        place = self.marks.find(OUTSIDE)
+        while place >= 0:
+            found.append(place)
+            place = self.marks.find(OUTSIDE, place + 1)
+        return tuple(found)
 
 
 class Difference(msgspec.Struct, frozen=True):

@@ -27,11 +27,11 @@ from llmdebug.tokens.wire import (
     Load,
     Loaded,
     Order,
-    Read,
     Render,
     Stage,
     packed,
     receive_order,
+    told,
 )
 
 Say = Callable[[Answer], None]
@@ -84,9 +84,9 @@ def _carried_out(tokenizer: Tokenizer, order: Order, say: Say) -> Answer:
         case Encode(text, special):
             say(Stage(f"turning {len(text):,} characters into ids"))
             with bounds.memory(bounds.TO_READ):
-                return Read(tokenizer.encode(text, special=special))
+                return told(tokenizer.encode(text, special=special))
         case Decode(ids):
-            return Read(tokenizer.decode(ids))
+            return told(tokenizer.decode(ids))
         case Render():
             return _rendered(tokenizer, order, say)
     raise TokenizerError("The tokenizer knows no such order.")
@@ -106,7 +106,7 @@ def _rendered(tokenizer: Tokenizer, order: Render, say: Say) -> Answer:
         )
     say(Stage(f"turning the {len(text):,} characters of the rendered chat into ids", ANSWER_S))
     with bounds.memory(bounds.TO_READ):
-        return Read(tokenizer.encode(text, special=False))
+        return told(tokenizer.encode(text, special=False))
 
 
 if __name__ == "__main__":
