@@ -145,9 +145,9 @@ class LinkedTrees:
     def _opened(self, progress: Progress, cancelled: Callable[[], bool]) -> list[Index]:
         for tree in self.trees[len(self._indexes) :]:
             index = open_index(tree, progress=progress, cancelled=cancelled)
-            self._indexes.append(index)
             defect = defect_of(index)
             mixture = "" if defect else mixture_of(index)
+            self._indexes.append(index)
             self._defects += [defect] if defect else []
             self._mixtures += [mixture] if mixture else []
             index.notes += [note for note in (defect, mixture) if note]
