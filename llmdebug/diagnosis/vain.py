@@ -1,4 +1,4 @@
-"""Declared fields without effect in one request: read by nobody, overridden by another, or switched off.
+"""Declared fields without effect in one request: read by nobody, overridden, switched off, or cut to a bound.
 
 Each rule looks at the code of the route. Nothing is said of a field that must be sent, holds null or its default.
 """
@@ -11,18 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from llmdebug.diagnosis.clamped import Cuts
 from llmdebug.diagnosis.finding import Spot
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape
-from llmdebug.index.facts import Function
+from llmdebug.diagnosis.takers import Taker, takers
 from llmdebug.index.languages import ASIDE, PYTHON
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.models import Declared, Model
 from llmdebug.index.python.types import Either, Limited, Scalar, Type
 
-MAX_DEPTH = 6
-MAX_FUNCTIONS = 400
 DUMPS = re.compile(rb"\bmodel_dump\(|\.dict\(\)|\basdict\(|\bvars\(|__dict__|model_fields_set|\*\*\w*req")
 SWITCH = ("top_{}", "{}_options", "{}_interval", "{}_reasoning", "num_{}")
 """Names of fields that say more of what a switch turns on."""
@@ -78,13 +77,14 @@ def vain_fields(ground: Ground, registered: Registered, model: Model, body: dict
         return []
     given = _Given(model, body)
     chosen = given.chosen()
-    if not chosen or model.kind not in {"pydantic", "msgspec", "dataclass"}:
+    if model.kind not in {"pydantic", "msgspec", "dataclass"}:
         return []
     found: dict[str, Spot] = {}
     for name, spot in (
+        *_cut(ground, registered, given),
         *_overridden(ground, registered, given, chosen),
         *_switched_off(ground, given, chosen),
-        *_unread(ground, model, chosen),
+        *(_unread(ground, model, chosen) if chosen else ()),
     ):
         found.setdefault(name, spot)
     return [Vain(given.key(name), found[name]) for name in model.fields if name in found]
@@ -171,29 +171,22 @@ def _overridden(
     """Fields that code takes only where another one, which is given too, is not."""
     if len(chosen) < 2:
         return
-    for path, symbol in ground.reach(registered).within(MAX_DEPTH)[:MAX_FUNCTIONS]:
-        function = ground.index.local(path).get(symbol)
-        if not isinstance(function, Function) or ASIDE.search(path):
-            continue
-        owner = symbol.rpartition(".")[0]
-        of_model = any((p, c.name) == (path, owner) for p, c in given.model.lineage)
-        taking = {p.name for p in function.parameters if re.search(rf"\b{given.model.name}\b", p.annotation)}
-        holders = taking | ({"self"} if of_model else set())
-        text = b"".join(ground.index.lines(path)[function.line - 1 : function.end_line]) if holders else b""
-        if sum(name.encode() in text for name in chosen) < 2:
-            continue
-        node = ground.index.node(path, function)
-        if node is not None:
-            yield from _Choices(path, symbol, holders, given, chosen).of(node)
+    for taker in takers(ground, registered, given.model, set(chosen), 2):
+        yield from _Choices(taker, given, chosen).of(taker.node)
+
+
+def _cut(ground: Ground, registered: Registered, given: _Given) -> Iterator[tuple[str, Spot]]:
+    """Fields whose value is cut to a bound, or dropped for its type."""
+    values = {name: given.value(name) for name in given.model.fields if given.value(name) is not None}
+    for taker in takers(ground, registered, given.model, set(values), 1) if values else ():
+        yield from Cuts(ground.index, taker, values).found()
 
 
 @dataclass
 class _Choices:
     """The choices between fields that one function makes."""
 
-    path: str
-    symbol: str
-    holders: set[str]
+    taker: Taker
     given: _Given
     chosen: dict[str, Declared]
 
@@ -216,7 +209,7 @@ class _Choices:
     def _field(self, node: ast.expr | None) -> str:
         """The field that an attribute of the request reads; empty for another expression."""
         match node:
-            case ast.Attribute(value=ast.Name(id=holder), attr=name) if holder in self.holders:
+            case ast.Attribute(value=ast.Name(id=holder), attr=name) if holder in self.taker.holders:
                 return name if name in self.given.model.fields else ""
         return ""
 
@@ -260,7 +253,10 @@ class _Choices:
         return found - {""}
 
     def _spot(self, winner: str, line: int) -> Spot:
-        return Spot(self.path, line, line, self.symbol, "checks", 0.85, (f"{winner} is given too, and is taken first",))
+        taker = self.taker
+        return Spot(
+            taker.path, line, line, taker.symbol, "checks", 0.85, (f"{winner} is given too, and is taken first",)
+        )
 
 
 def _made(body: list[ast.stmt]) -> list[tuple[str, ast.expr]]:

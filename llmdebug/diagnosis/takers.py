@@ -1,0 +1,45 @@
+"""The functions of a route that are handed an object of a request's class, or are methods of that class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from llmdebug.diagnosis.ground import Ground
+from llmdebug.diagnosis.route import Registered
+from llmdebug.index.facts import Function
+from llmdebug.index.languages import ASIDE
+from llmdebug.index.python.models import Model
+from llmdebug.index.python.syntax import FunctionNode
+
+MAX_DEPTH = 6
+MAX_FUNCTIONS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """A function, and the names in it that stand for the request."""
+
+    path: str
+    symbol: str
+    holders: frozenset[str]
+    node: FunctionNode
+
+
+def takers(ground: Ground, registered: Registered, model: Model, names: set[str], least: int) -> Iterator[Taker]:
+    """The takers whose source speaks of at least so many of these fields, nearest first."""
+    for path, symbol in ground.reach(registered).within(MAX_DEPTH)[:MAX_FUNCTIONS]:
+        function = ground.index.local(path).get(symbol)
+        if not isinstance(function, Function) or ASIDE.search(path):
+            continue
+        owner = symbol.rpartition(".")[0]
+        of_model = any((p, c.name) == (path, owner) for p, c in model.lineage)
+        taking = {p.name for p in function.parameters if re.search(rf"\b{model.name}\b", p.annotation)}
+        holders = taking | ({"self"} if of_model else set())
+        text = b"".join(ground.index.lines(path)[function.line - 1 : function.end_line]) if holders else b""
+        if sum(name.encode() in text for name in names) < least:
+            continue
+        node = ground.index.node(path, function)
+        if node is not None:
+            yield Taker(path, symbol, frozenset(holders), node)
