@@ -12,9 +12,8 @@ from llmdebug.debugger.changes import changed
 from llmdebug.debugger.condition import Number, Text
 from llmdebug.debugger.outcome import Outcome, outcome_of
 from llmdebug.diagnosis.verdict import Diagnosis
-from llmdebug.formats.exchanges import Row, row_of
-from llmdebug.http.exchange import Exchange, Response, StreamEvent, header
-from llmdebug.http.stream import stream_decoder
+from llmdebug.formats.exchanges import Row, Stream, row_of, stream_of
+from llmdebug.http.exchange import Exchange, Response, StreamEvent
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -41,8 +40,9 @@ def judged_note(value: Any) -> Judged | None:
 class RowFacts:
     """Facts of an exchange. The row tells most; the exchange is read when a body is asked for.
 
-    `bodies` gives `request` and `body`, and `answer` the answer without its events, where that is quicker than
-    reading the exchange. `ended` and `differs` are the outcome and the answer to changed() where they are known.
+    `bodies` gives `request` and `body`, `answer` the answer without its events, and `stream` what is asked of these,
+    where that is quicker than reading the exchange. `ended` and `differs` are the outcome and the answer to changed()
+    where they are known.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class RowFacts:
         *,
         bodies: Callable[[Text], str | None] | None = None,
         answer: Callable[[], Response | None] | None = None,
+        stream: Callable[[], Stream] | None = None,
         recorded: Callable[[], Exchange] | None = None,
         diagnosed: Callable[[], Judged | None] | None = None,
         ended: Outcome | None = None,
@@ -63,6 +64,7 @@ class RowFacts:
         self._read = exchange
         self._bodies = bodies
         self._answer = answer
+        self._stream = stream
         self._recorded = recorded
         self._diagnosed = diagnosed
         self._ended = ended
@@ -79,12 +81,12 @@ class RowFacts:
             return row.latency
         if name == "ttft":
             return row.ttft
-        if name == "events" and self._events is not None:
-            return self._events
-        answer = self._answered()
-        if answer is None:
+        if row.status is None and self._events is None:
             return None
-        return len(answer.body) if name == "size" else len(self._stream(answer))
+        if name == "events":
+            return self._events if self._events is not None else self._streamed().count
+        answer = self._answered()
+        return None if answer is None else len(answer.body)
 
     def text(self, name: Text) -> str | None:
         row = self._row
@@ -110,22 +112,12 @@ class RowFacts:
         if name == "request":
             return self.exchange.request.body.decode("utf-8", "replace")
         if name == "event":
-            return self._last_event()
+            return self._event.data if self._event is not None else self._streamed().last
         response = self.exchange.response
         return None if response is None else response.body.decode("utf-8", "replace")
 
-    def _last_event(self) -> str | None:
-        if self._event is not None:
-            return self._event.data
-        answer = self._answered()
-        events = () if answer is None else self._stream(answer)
-        return events[-1].data if events else None
-
-    def _stream(self, answer: Response) -> tuple[StreamEvent, ...]:
-        """The events, for which the exchange is read where the answer is a stream."""
-        if answer.events or stream_decoder(header(answer.headers, "Content-Type")) is None:
-            return answer.events
-        return self.exchange.response.events if self.exchange.response is not None else ()
+    def _streamed(self) -> Stream:
+        return stream_of(self.exchange.response) if self._stream is None else self._stream()
 
     def _outcome(self) -> Outcome | None:
         """By the row where that tells; a 2xx may hold an error."""

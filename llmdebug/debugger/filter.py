@@ -73,6 +73,7 @@ def recorded_facts(exchanges: Exchanges, number: int) -> RowFacts:
         lambda: exchanges.exchange(number),
         bodies=bodies,
         answer=lambda: exchanges.answer(number),
+        stream=lambda: exchanges.stream(number),
         diagnosed=diagnosed,
     )
 

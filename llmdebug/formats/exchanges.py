@@ -30,6 +30,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The kind of the failure."""
 
 
+class Stream(msgspec.Struct, frozen=True, kw_only=True):
+    """The events of a stream, as far as a list is asked for them."""
+
+    count: int = 0
+    last: str | None = None
+    """The last one's data."""
+
+
 class Exchanges(Protocol):
     """A list of recorded exchanges, numbered from 0."""
 
@@ -56,6 +64,9 @@ class Exchanges(Protocol):
 
     def answer(self, number: int) -> Response | None:
         """The answer, a stream's events perhaps left out. Raises FormatError as exchange()."""
+
+    def stream(self, number: int) -> Stream:
+        """Of an answer that is none, and of no answer, without events. Raises FormatError as exchange()."""
 
     def note(self, number: int, name: str) -> Any:
         """A JSON value that was kept beside the exchange; None where there is none."""
@@ -101,6 +112,9 @@ class Loaded:
     def answer(self, number: int) -> Response | None:
         return self._exchanges[number].response
 
+    def stream(self, number: int) -> Stream:
+        return stream_of(self._exchanges[number].response)
+
     def note(self, number: int, name: str) -> Any:
         return None
 
@@ -133,6 +147,12 @@ def listed(
 def stand_in(told: str) -> Exchange:
     """For an entry that cannot be read."""
     return Exchange(request=Request(method="-", url=""), failure=Failure(kind="bad_request", message=told))
+
+
+def stream_of(response: Response | None) -> Stream:
+    if response is None or not response.events:
+        return Stream()
+    return Stream(count=len(response.events), last=response.events[-1].data)
 
 
 def row_of(exchange: Exchange) -> Row:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from llmdebug.formats.errors import FormatError
-from llmdebug.formats.exchanges import Progress, Row, stand_in
+from llmdebug.formats.exchanges import Progress, Row, Stream, stand_in
 from llmdebug.formats.jsonlines import (
     AnswerRecord,
     Body,
@@ -29,8 +29,17 @@ from llmdebug.formats.jsonlines import (
     decode_record,
     exchange_of,
 )
-from llmdebug.formats.recordparts import Line, RequestHead, answer_body, answer_part, line_decoder, request_body
-from llmdebug.http.exchange import Exchange, Request, Response
+from llmdebug.formats.recordparts import (
+    Line,
+    RequestHead,
+    answer_body,
+    answer_part,
+    line_decoder,
+    request_body,
+    stream_part,
+)
+from llmdebug.http.exchange import Exchange, Request, Response, header
+from llmdebug.http.stream import last_event
 from llmdebug.http.wire import unsendable
 
 _TOLD_EVERY = 16 * 1024 * 1024
@@ -132,6 +141,15 @@ class RecordedLines:
         if found is None:
             return None
         return Response(status=found.status, headers=found.headers, body=_bytes(found.body))
+
+    def stream(self, number: int) -> Stream:
+        if not self._status[number]:
+            return Stream()
+        found = self._part(stream_part, self._answer_at[number], self._answer_size[number]).response
+        if not found.event_times:
+            return Stream()
+        last = last_event(header(found.headers, "Content-Type"), _bytes(found.body))
+        return Stream() if last is None else Stream(count=len(found.event_times), last=last.data)
 
     def _part(self, decoder: msgspec.json.Decoder[Part], offset: int, size: int) -> Part:
         try:

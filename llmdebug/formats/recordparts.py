@@ -61,6 +61,18 @@ class Answered(msgspec.Struct):
     body: Body = Body()
 
 
+class StreamedBody(msgspec.Struct, frozen=True):
+    headers: Headers = ()
+    body: Body = Body()
+    event_times: tuple[float, ...] = ()
+
+
+class StreamPart(msgspec.Struct):
+    """What is asked of a stream without reading its events."""
+
+    response: StreamedBody = StreamedBody()
+
+
 class AnswerPart(msgspec.Struct):
     """What an outcome needs of an answer's record."""
 
@@ -70,4 +82,5 @@ class AnswerPart(msgspec.Struct):
 line_decoder = msgspec.json.Decoder(Line)
 request_body = msgspec.json.Decoder(RequestBody)
 answer_body = msgspec.json.Decoder(AnswerBody)
+stream_part = msgspec.json.Decoder(StreamPart)
 answer_part = msgspec.json.Decoder(AnswerPart)

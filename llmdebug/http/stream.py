@@ -11,6 +11,8 @@ from typing import Protocol
 
 from llmdebug.http.exchange import StreamEvent
 
+_BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_TAIL_BYTES = 512
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """An event or line that is longer is cut there; the response's body keeps it whole."""
 
@@ -147,3 +149,21 @@ def stream_decoder(content_type: str | None) -> StreamDecoder | None:
     if media_type in _JSON_LINES:
         return JsonLinesDecoder()
     return None
+
+
+def last_event(content_type: str | None, body: bytes) -> StreamEvent | None:
+    """The last event of a stream that is all there, found from its end; None where there is none."""
+    size = _TAIL_BYTES
+    while True:
+        decoder = stream_decoder(content_type)
+        if decoder is None:
+            return None
+        whole = size >= len(body)
+        tail = body if whole else body[-size:]
+        if not whole:
+            begin = _BLANK_LINE.search(tail) if isinstance(decoder, SseDecoder) else re.search(rb"\n", tail)
+            tail = b"" if begin is None else tail[begin.end() :]
+        events = [*decoder.feed(tail, 0.0), *decoder.flush(0.0)]
+        if events or whole:
+            return events[-1] if events else None
+        size *= 8

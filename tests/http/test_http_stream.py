@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmdebug.http.exchange import StreamEvent
-from llmdebug.http.stream import JsonLinesDecoder, LineSplitter, SseDecoder, StreamDecoder, stream_decoder
+from llmdebug.http.stream import JsonLinesDecoder, LineSplitter, SseDecoder, StreamDecoder, last_event, stream_decoder
 
 
 def events(decoder: StreamDecoder, *pieces: bytes) -> list[tuple[str, str]]:
@@ -84,3 +85,19 @@ def test_lines_are_what_stood_between_line_feeds(lines: list[bytes]) -> None:
     splitter = LineSplitter(rb"\n")
     found = splitter.feed(b"\n".join(lines))
     assert [*found, splitter.flush()] == lines
+
+
+@given(
+    st.sampled_from(["text/event-stream", "application/x-ndjson", "application/json"]),
+    st.lists(
+        st.sampled_from(["data: a", "data:b", "event: e", ": c", "\n", "\r\n", "\r", "\n\n", "x" * 9]), max_size=40
+    ),
+)
+@settings(max_examples=400)
+def test_the_last_event_is_that_of_the_whole_stream(content_type: str, pieces: list[str]) -> None:
+    body = "".join(pieces).encode()
+    decoder = stream_decoder(content_type)
+    events = [] if decoder is None else [*decoder.feed(body, 0.0), *decoder.flush(0.0)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("llmdebug.http.stream._TAIL_BYTES", 5)
+        assert last_event(content_type, body) == (events[-1] if events else None)
