@@ -14,6 +14,7 @@ import msgspec
 
 from llmdebug.diagnosis.decoders import decoder_entries
 from llmdebug.diagnosis.printed import printed_entries
+from llmdebug.diagnosis.serde_text import serde_entries
 from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_name, literal_of, loc_of
 from llmdebug.http.exchange import Response, header
 from llmdebug.jsontext.pointer import index_of
@@ -53,6 +54,10 @@ class Complaint(msgspec.Struct, frozen=True):
     title: str = ""
     given: str = ""
     """The JSON type of what was refused, where the location leaves out places in lists."""
+    at: tuple[int, int] = (0, 0)
+    """Line and column of the body, 1-based, where they are given."""
+    word: str = ""
+    """The name that no variant of an enum has."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -298,12 +303,13 @@ def _read_text(text: str, envelope: _Envelope, depth: int) -> None:
         if envelope.text:
             return
     envelope.text = text
-    for entry in entries_in(text) or printed_entries(text) or decoder_entries(text):
+    for entry in entries_in(text) or printed_entries(text) or decoder_entries(text) or serde_entries(text):
         envelope.complaints.append(_complaint(entry))
 
 
 def _complaint(entry: Entry) -> Complaint:
-    return Complaint(entry.message, entry.loc, entry.type, entry.input, entry.title, entry.given)
+    kept = entry.given, entry.at, entry.word
+    return Complaint(entry.message, entry.loc, entry.type, entry.input, entry.title, *kept)
 
 
 def _embedded(text: str) -> tuple[Any, bool]:

@@ -38,6 +38,7 @@ from llmdebug.diagnosis.text_claim import bare, from_text, settle
 from llmdebug.diagnosis.unexplained import what_is_known
 from llmdebug.diagnosis.verdict import NO_TREE, Diagnosis, Kind, Site
 from llmdebug.diagnosis.wording import summary, trail
+from llmdebug.diagnosis.wordless import from_status
 from llmdebug.formats.serverlog import ServerLog
 from llmdebug.http.exchange import Exchange
 from llmdebug.index.build import Index
@@ -260,5 +261,6 @@ def _refusal(
         from_text(ground, registered, question, answer.text)
         or from_library(ground, registered, question, answer.text)
         or (unreadable_body(ground, registered, "content_type") if answer.status == 415 else None)
+        or from_status(ground, registered, question)
         or without_tree(question)
     )

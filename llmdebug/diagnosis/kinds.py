@@ -24,6 +24,7 @@ SCHEMA_KINDS: dict[str, Kind] = {
     "union_tag_not_found": "missing_field",
     "extra_forbidden": "unknown_field",
     "unexpected_keyword_argument": "unknown_field",
+    "duplicate_key": "conflict",
     "literal_error": "bad_value",
     "enum": "bad_value",
     "union_tag_invalid": "bad_value",

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import FileFacts, Mount, Route
-from llmdebug.index.languages import ASIDE
+from llmdebug.index.languages import ASIDE, PYTHON
 from llmdebug.index.python.names import absolute
 
 MAX_PREFIXES = 12
@@ -171,6 +171,8 @@ class _Prefixes:
             return [(file.path, mount.child)]
         if (file.path, head) in self.own and not rest:
             return [(file.path, head)]
+        if not file.path.endswith(PYTHON.suffixes):
+            return [(path, name) for path, name in self.own if name == mount.child.rpartition(".")[2]]
         module, _, name = absolute(file.path, mount.child).rpartition(".")
         found = []
         for path in self.index.modules(module) if module else ():

@@ -92,13 +92,21 @@ class Checker:
         return self._changes[key]
 
     def check(
-        self, kind: Type, value: Any, pointer: str = "", declared: Declared | None = None, *, settled: bool = False
+        self,
+        kind: Type,
+        value: Any,
+        pointer: str = "",
+        declared: Declared | None = None,
+        *,
+        settled: bool = False,
+        strict: bool = False,
     ) -> list[Problem]:
         """The problems of a value, of the nearest branch where unions are; empty where it is admitted.
 
-        `settled`: the validators of the outermost class that see the raw value first have run on it already.
+        `settled`: the validators of the outermost class that see the raw value first have run on it already;
+        `strict`: nothing is converted.
         """
-        return self._check(kind, value, At(pointer, declared, settled=settled))
+        return self._check(kind, value, At(pointer, declared, strict=strict, settled=settled))
 
     def _check(self, kind: Type, value: Any, at: At) -> list[Problem]:
         if at.depth > MAX_DEPTH or isinstance(value, Doubtful):

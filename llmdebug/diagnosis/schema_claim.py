@@ -12,6 +12,7 @@ from llmdebug.diagnosis.locate import ABSENT, Declaration, Located, declarations
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import Problem, early_validators, is_told
+from llmdebug.diagnosis.serde_place import placed
 from llmdebug.diagnosis.verdict import Kind
 from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.types import Object, Type
@@ -24,7 +25,7 @@ def folded(ground: Ground | None, registered: Registered | None, question: Quest
     if ground and registered:
         kind = ground.inputs(registered).body
         own = ground.checker.check(kind, question.body) if kind is not None else []
-    return fold(found, question.body, own)
+    return fold([placed(item, question, own) for item in found], question.body, own)
 
 
 def from_schema(ground: Ground, registered: Registered | None, question: Question, item: Located) -> Finding | None:
@@ -101,7 +102,8 @@ def _is_contradicted(ground: Ground, chain: list[Declaration], item: Located, qu
         return False
     pointer = "/".join(item.pointer.split("/")[: top.depth + 1])
     kind = ground.checker.field_type(top.declared)
-    return is_told(kind) and not ground.checker.check(kind, value_at(question.body, pointer))
+    strict = top.model.kind == "msgspec"
+    return is_told(kind) and not ground.checker.check(kind, value_at(question.body, pointer), strict=strict)
 
 
 def _root(ground: Ground, inputs: Inputs, item: Located) -> Type | None:

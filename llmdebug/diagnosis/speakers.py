@@ -11,10 +11,11 @@ from typing import Literal
 
 import msgspec
 
+from llmdebug.diagnosis.route import nearness
 from llmdebug.diagnosis.template import Match
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function, Rejection, Template
-from llmdebug.index.languages import ASIDE
+from llmdebug.index.languages import ASIDE, PYTHON
 from llmdebug.index.python.syntax import last_name, status_of
 from llmdebug.index.python.templates import templates_of
 
@@ -31,8 +32,13 @@ def spoken(index: Index, found: list[Match], near: str = "") -> tuple[list[Match
     speaking: list[Match] = []
     declaring: list[Match] = []
     for match in found:
-        name = declared_name(index, match)
-        speakers = _speakers(index, match, name, near) if name else []
+        if match.path.endswith(PYTHON.suffixes):
+            name = declared_name(index, match)
+            speakers = _speakers(index, match, name, near) if name else []
+        else:
+            speakers = _builders(index, match, near) if match.rejection.symbol == match.rejection.raised else []
+            if speakers and match.rejection.role != "internal":
+                speaking.append(match)  # also made where no code names it
         if speakers:
             declaring.append(match)
             speaking += speakers
@@ -85,6 +91,28 @@ def _assignments(module: ast.Module) -> list[tuple[str, ast.stmt]]:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 found.append((name, statement))
     return found
+
+
+def _builders(index: Index, match: Match, near: str) -> list[Match]:
+    """Where other languages make the error whose text is declared once for all."""
+    name = match.rejection.raised
+    suffix, last = match.path.rpartition(".")[2], name.rpartition(".")[2]
+    held = [p for p in index.search.files_with([last]) if p.endswith(f".{suffix}") and not ASIDE.search(p)]
+    held = sorted(held, key=lambda p: (p != near, -nearness(p, match.path), p))[:MAX_FILES]
+    index.load(held)
+    made = [
+        msgspec.structs.replace(match, path=path, rejection=msgspec.structs.replace(each, templates=(match.template,)))
+        for path in held
+        for each in index.loaded[path].rejections
+        if each.role != "internal" and each.raised in {name, last} and _may_fill(each, match)
+    ]
+    return made[:MAX_SPEAKERS]
+
+
+def _may_fill(made: Rejection, match: Match) -> bool:
+    """Whether the words that an error is made of stand in the holes of its text."""
+    told = " ".join(match.captured)
+    return not made.templates or any(all(part in told for part in t.parts if part) for t in made.templates)
 
 
 def _speakers(index: Index, match: Match, name: str, near: str) -> list[Match]:

@@ -37,6 +37,10 @@ class Entry(msgspec.Struct, frozen=True):
     """What was validated, where the text names it."""
     given: str = ""
     """The JSON type of what was refused, where the location leaves out places in lists: `array`, `number`."""
+    at: tuple[int, int] = (0, 0)
+    """Line and column of the body, 1-based, where the text gives them."""
+    word: str = ""
+    """The name that no variant of an enum has."""
 
 
 _HEADER = re.compile(r"(?<!\d)(\d{1,6}) validation errors? for ([^\n]+)\n")

@@ -14,6 +14,8 @@ HOLE = None
 """Stands in a template for a part that is only known at run time."""
 BODY = "Body()"
 """The default of a parameter that stands for what a function in another language reads the body into."""
+QUERY = "Query()"
+"""The same of the query."""
 
 
 class Template(msgspec.Struct, frozen=True, array_like=True):

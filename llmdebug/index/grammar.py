@@ -8,6 +8,8 @@ from functools import cache
 
 from tree_sitter import Language, Node, Parser
 
+from llmdebug.index.facts import Template
+
 MODULES = {"go": "tree_sitter_go", "rust": "tree_sitter_rust", "cpp": "tree_sitter_cpp"}
 MAX_PARSED = 4_000_000
 """Bytes; larger files are tables of data."""
@@ -54,3 +56,9 @@ def around(node: Node, *types: str) -> Node | None:
     while parent is not None and parent.type not in types:
         parent = parent.parent
     return parent
+
+
+def is_message(template: Template) -> bool:
+    """Whether a text is long enough to be told from a name or a key."""
+    words = "".join(part for part in template.parts if part)
+    return len(words) >= 8 or " " in words.strip()

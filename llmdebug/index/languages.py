@@ -54,10 +54,17 @@ CPP = Language(
     r"(\.|->)(Get|Post|Put|Delete|Patch|Options|get|post|put|del|patch|options) ?\([\w.>+ -]*R?\x22[(]?/",
     r"\bjson_value\(|\.(contains|at)\(\x22|httplib::Re(quest|sponse)",
 )
-OTHERS = (GO, CPP)
+RUST = Language(
+    "rust",
+    (".rs",),
+    r"\.(route|nest|service)\(|#\[(\w+::)*(get|post|put|delete|patch|route)\(|\broutes!\s*[\(\[]",
+    r"#\[error\(|\b(IntoResponse|ResponseError|Responder) for |from_fn(_with_state)?\(",
+    definitions=r"\b(?:fn|struct|enum|type|trait|const|static)[ \t]+(?:r#)?(\w+)",
+)
+OTHERS = (GO, CPP, RUST)
 """Languages whose files are read where the tree has no routes in Python."""
 ASIDE = re.compile(
-    r"(^|/)(tests?|testing|benchmarks?|examples?(?!/server/)|docs?|scripts|third_party|vendor)(/|$)"
+    r"(^|/)(tests?|testing|benchmarks?|benches|examples?(?!/server/)|docs?|scripts|third_party|vendor)(/|$)"
     r"|(^|/)(test_\w+|\w+_test|conftest)\.(py|go|rs|cpp)$"
 )
 """Paths that hold no serving code; they serve only where nothing else does."""
@@ -78,6 +85,10 @@ def reader_of(language: Language) -> Callable[[str, bytes], FileFacts]:
         from llmdebug.index.cpp.extract import extract as extract_cpp
 
         return extract_cpp
+    if language is RUST:
+        from llmdebug.index.rust.extract import extract as extract_rust
+
+        return extract_rust
     from llmdebug.index.python.extract import extract
 
     return extract

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from llmdebug.index.cpp.messages import is_message, raised_by, told
+from llmdebug.index.cpp.messages import raised_by, told
 from llmdebug.index.cpp.syntax import NAMES, arguments, called, declared_name, last, owner_of, string_of
 from llmdebug.index.facts import Class, FileFacts, Function, Handler, Parameter, Rejection, Route, Template
-from llmdebug.index.grammar import around, end_line_of, line_of, root_of, text_of, within
+from llmdebug.index.grammar import around, end_line_of, is_message, line_of, root_of, text_of, within
 
 VERBS = {name: name.upper() for name in ("get", "post", "put", "delete", "patch", "options", "head")} | {
     "del": "DELETE"

@@ -65,12 +65,6 @@ def template_of(node: Node) -> Template | None:
     return Template(tuple(parts), tuple(holes)) if any(part for part in parts) else None
 
 
-def is_message(template: Template) -> bool:
-    """Whether a template has words enough to be told from a key."""
-    words = "".join(part for part in template.parts if part)
-    return len(words) >= 8 or " " in words.strip()
-
-
 def _parts(node: Node, depth: int) -> tuple[list[str | None], list[str]]:
     if depth > MAX_DEPTH:
         return [HOLE], [""]

@@ -23,7 +23,7 @@ from llmdebug.index.facts import (
     Validator,
 )
 from llmdebug.index.go.handlers import bound_to, drops_unknown, handlers_of, parameters_of
-from llmdebug.index.go.messages import error_values, is_format, is_message, status_of, template_of
+from llmdebug.index.go.messages import error_values, is_format, status_of, template_of
 from llmdebug.index.go.syntax import (
     FUNCTIONS,
     STRINGS,
@@ -36,7 +36,7 @@ from llmdebug.index.go.syntax import (
     statement_of,
     string_of,
 )
-from llmdebug.index.grammar import around, end_line_of, line_of, root_of, text_of, within
+from llmdebug.index.grammar import around, end_line_of, is_message, line_of, root_of, text_of, within
 
 VERBS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})
 ANY_METHOD = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")

@@ -59,11 +59,6 @@ def _formatted(message: str, values: list[Node]) -> tuple[list[str | None], list
     return [part for part in [*parts, message[place:]] if (part is not None and part != "") or part is HOLE], holes
 
 
-def is_message(template: Template) -> bool:
-    words = "".join(part for part in template.parts if part)
-    return len(words) >= 8 or " " in words.strip()
-
-
 def error_values(call: Node) -> Iterator[Node]:
     """The values of `error` and its like in what a call is handed."""
     for argument in arguments_of(call):

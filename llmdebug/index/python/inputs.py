@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from llmdebug.index.build import Index
-from llmdebug.index.facts import BODY, Class, Function, Parameter, Route
+from llmdebug.index.facts import BODY, QUERY, Class, Function, Parameter, Route
 from llmdebug.index.languages import PYTHON
 from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import FunctionNode, dotted, keyword, last_name, string, text
@@ -95,18 +95,30 @@ def inputs_of(index: Index, types: Types, path: str, route: Route) -> Inputs:
 
 
 def _bound_inputs(index: Index, types: Types, path: str, route: Route) -> Inputs:
-    """What the first function of a route reads the body into, those before the handler first."""
+    """What the first function of a route reads the body and the query into, those before the handler first."""
     inputs = Inputs()
     for name in (*route.dependencies, route.handler):
         found = define(index, path, name)
         if found is None or not isinstance(found.item, Function):
             continue
+        for asked in (p for p in found.item.parameters if p.default == QUERY):
+            inputs.parameters += _of_query(types, types.of(found.path, asked.annotation))
         bound = next((p for p in found.item.parameters if p.default == BODY), None)
         if bound is not None:
             inputs.body = types.of(found.path, bound.annotation)
             inputs.bound_at = (found.path, bound.line, found.item.name)
             break
     return inputs
+
+
+def _of_query(types: Types, kind: Type) -> list[Taken]:
+    """The parameters of a query that is read into an object."""
+    declared = kind.model.fields.values() if isinstance(kind, Object) else ()
+    return [
+        Taken(name, "query", types.field(d.path, d.field.annotation, ()), d.required, d.path, d.field.line)
+        for d in declared
+        for name in d.names[:1]
+    ]
 
 
 def find_handler(index: Index, path: str, route: Route) -> tuple[str, Function] | None:

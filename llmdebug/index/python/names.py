@@ -6,6 +6,7 @@ import builtins
 import re
 from collections import deque
 from dataclasses import dataclass
+from itertools import takewhile
 
 from llmdebug.index.build import Index
 from llmdebug.index.facts import Class, Function
@@ -67,12 +68,18 @@ def _named(index: Index, path: str, name: str, hops: int) -> Definition | None:
 
 def _in_package(index: Index, path: str, name: str) -> Definition | None:
     """A name in a language whose packages are folders: of the file, else of its folder or of the one that is named."""
-    owner, _, last = name.rpartition(".")
     if name in index.local(path):
         return Definition(path, index.local(path)[name])
-    folder = owner or path.rpartition("/")[0].rpartition("/")[2]
-    holding = index.defining(last, language_of(path))
-    near = sorted(holding, key=lambda p: (p.rpartition("/")[0].rpartition("/")[2] != folder, len(p), p))
+    head, _, rest = name.partition(".")
+    origin = index.imports(path).get(head, head) if "/" not in index.imports(path).get(head, "/") else head
+    owner, _, last = f"{origin}.{rest}".strip(".").rpartition(".")
+    folder = owner.rpartition(".")[2] or path.rpartition("/")[0].rpartition("/")[2]
+
+    def distance(place: str) -> tuple[bool, int, int, str]:
+        steps = place.rpartition(".")[0].split("/")
+        return folder not in steps[-2:], -_shared(place, path), len(place), place
+
+    near = sorted(index.defining(last, language_of(path)), key=distance)
     for place in near[:MAX_PLACES]:
         local = index.local(place)
         found = local.get(last) or next((i for n, i in local.items() if n.rpartition(".")[2] == last), None)
@@ -96,6 +103,12 @@ def _in_sources(index: Index, path: str, name: str) -> Definition | None:
 
     near = sorted((each for each in found if not ASIDE.search(each[0])), key=distance)
     return Definition(*near[0]) if near else None
+
+
+def _shared(one: str, other: str) -> int:
+    """How many leading folders two files share."""
+    pairs = zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _through_stars(index: Index, path: str, name: str, hops: int) -> Definition | None:

@@ -1,0 +1,1 @@
+"""Source in Rust, read into facts."""

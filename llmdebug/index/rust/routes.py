@@ -1,0 +1,248 @@
+"""Registrations of paths in Rust: chains of `.route(…)`, scopes and nests around them, attributes on handlers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from llmdebug.index.facts import Mount, Route
+from llmdebug.index.grammar import around, line_of, text_of, within
+from llmdebug.index.rust.attributes import meta_of
+from llmdebug.index.rust.words import macro_arguments, macro_name, string_of, tree_of
+
+VERBS = frozenset({"get", "post", "put", "delete", "patch", "head", "options"})
+ANY_METHOD = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
+NESTS = frozenset({"nest", "nest_service", "merge", "service", "configure"})
+NAMES = ("identifier", "scoped_identifier", "generic_function")
+_PARAMETER = re.compile(r"(?<=/):(\w+)|(?<=/)\*(\w+)|\{\*(\w+)\}|\{(\w+):[^{}]*\}|<(\w+)\.\.>")
+
+
+def spoken(node: Node | None) -> str:
+    """A name as facts tell it: `module.name`, `Type.name`; empty for what is no name."""
+    if node is not None and node.type == "generic_function":
+        node = node.child_by_field_name("function")
+    if node is None or node.type not in {"identifier", "scoped_identifier", "field_identifier"}:
+        return ""
+    steps = [step.partition("<")[0] for step in text_of(node).split("::") if step not in {"crate", "super", "self"}]
+    return ".".join(step for step in steps[-2:] if step.isidentifier())
+
+
+def arguments_of(call: Node) -> list[Node]:
+    """What a call is handed."""
+    held = call.child_by_field_name("arguments")
+    return [a for a in held.named_children if not a.type.endswith("comment")] if held is not None else []
+
+
+def called(call: Node) -> str:
+    """The last part of the name of what is called."""
+    target = call.child_by_field_name("function")
+    if target is not None and target.type == "generic_function":
+        target = target.child_by_field_name("function")
+    if target is not None and target.type == "field_expression":
+        return text_of(target.child_by_field_name("field"))
+    return text_of(target).rpartition("::")[2] if target is not None and target.type in NAMES else ""
+
+
+def receiver_of(call: Node) -> Node | None:
+    """What a method is called on; None for a function."""
+    target = call.child_by_field_name("function")
+    if target is not None and target.type == "generic_function":
+        target = target.child_by_field_name("function")
+    return target.child_by_field_name("value") if target is not None and target.type == "field_expression" else None
+
+
+def chain_of(call: Node) -> Iterator[Node]:
+    """The calls that a method call is chained to, the nearest first, then what they begin with."""
+    node = receiver_of(call)
+    while node is not None:
+        yield node
+        if node.type in {"await_expression", "try_expression", "parenthesized_expression"} and node.named_children:
+            node = node.named_children[0]
+        else:
+            node = receiver_of(node) if node.type == "call_expression" else None
+
+
+@dataclass
+class Routes:
+    """The registrations of one file."""
+
+    constants: dict[str, str]
+    routes: list[Route] = field(default_factory=list)
+    mounts: list[Mount] = field(default_factory=list)
+    routers: dict[str, str] = field(default_factory=dict)
+    middlewares: list[str] = field(default_factory=list)
+
+    def of_function(self, symbol: str, calls: list[Node], gives_router: bool) -> None:
+        """The registrations among the calls of a function; `gives_router` where others put its routes somewhere."""
+        if gives_router and any(called(call) in {"route", "nest", "merge", "service"} for call in calls):
+            self.routers[symbol] = ""
+        placed = {
+            f"{symbol}.{text_of(argument)}"
+            for call in calls
+            if called(call) in NESTS
+            for argument in arguments_of(call)
+            if argument.type == "identifier"
+        }
+        for call in calls:
+            name, arguments = called(call), arguments_of(call)
+            if name == "route" and receiver_of(call) is not None:
+                self._route(call, arguments, symbol, placed)
+            elif name in NESTS and arguments and receiver_of(call) is not None:
+                self._mount(call, arguments[-1], symbol, placed)
+            elif name.startswith("from_fn") and arguments:
+                self.middlewares.append(spoken(arguments[-1]).rpartition(".")[2])
+
+    def _text(self, node: Node) -> str | None:
+        """A path, as a literal or by the name of a constant."""
+        if node.type == "reference_expression" and node.named_children:
+            node = node.named_children[-1]
+        named = self.constants.get(text_of(node).rpartition("::")[2], "") if node.type in NAMES else ""
+        return string_of(node) if not named.startswith("'") else named[1:-1]
+
+    def _route(self, call: Node, arguments: list[Node], symbol: str, placed: set[str]) -> None:
+        path, last = self._text(arguments[0]) if len(arguments) == 2 else None, arguments[-1] if arguments else None
+        if path is None and len(arguments) == 1:
+            held = [self._text(each) for c in chain_of(call) if called(c) == "resource" for each in arguments_of(c)[:1]]
+            path = held[0] if held else None
+        if path is None or last is None:
+            return
+        prefix = self._prefix(call)
+        for methods, handler in handlers_of(last):
+            self._add(call, prefix + path, methods, handler, self._router(call, symbol, placed), symbol)
+
+    def _add(self, at: Node, path: str, methods: tuple[str, ...], handler: str, router: str, symbol: str) -> None:
+        path = _PARAMETER.sub(_plain, path)
+        path = path if path.startswith("/") or not path else f"/{path}"
+        self.routes.append(Route(path, methods, handler, line_of_call(at), line_of_call(at), router, symbol=symbol))
+
+    def _prefix(self, call: Node) -> str:
+        """The paths of the scopes that a registration stands in, in the order of the path."""
+        prefix = self._scope(call)
+        node = call.parent
+        while node is not None and node.type not in {"function_item", "let_declaration"}:
+            holder = node.parent
+            if node.type == "arguments" and holder is not None and holder.type == "call_expression":
+                name, arguments = called(holder), arguments_of(holder)
+                if name in {"nest", "nest_service"} and len(arguments) == 2:
+                    prefix = (self._text(arguments[0]) or "").rstrip("/") + prefix
+                elif name in NESTS:
+                    prefix = self._scope(holder) + prefix
+            node = holder
+        return prefix
+
+    def _scope(self, call: Node) -> str:
+        held = [self._text(a) or "" for c in chain_of(call) if called(c) == "scope" for a in arguments_of(c)[:1]]
+        return "".join(reversed(held)).rstrip("/")
+
+    def _router(self, call: Node, symbol: str, placed: set[str]) -> str:
+        """The name under which others put the routes of this chain somewhere: a variable's, or the function's."""
+        holder = around(call, "let_declaration", "assignment_expression", "function_item", "closure_expression")
+        base = list(chain_of(call))[-1:]
+        names = [text_of(base[0])] if base and base[0].type == "identifier" else []
+        if holder is not None and holder.type in {"let_declaration", "assignment_expression"}:
+            pattern = holder.child_by_field_name("pattern") or holder.child_by_field_name("left")
+            names.insert(0, text_of(pattern))
+        for name in names:
+            if f"{symbol}.{name}" in placed:
+                self.routers[f"{symbol}.{name}"] = ""
+                return f"{symbol}.{name}"
+        return symbol if symbol in self.routers else ""
+
+    def _mount(self, call: Node, child: Node, symbol: str, placed: set[str]) -> None:
+        """A router that another function or variable makes, put under a prefix."""
+        name = called(call)
+        arguments = arguments_of(call)
+        prefix = self._prefix(call)
+        if name in {"nest", "nest_service"}:
+            own = self._text(arguments[0]) if len(arguments) == 2 else None
+            if own is None:
+                return
+            prefix += own
+        while child.type == "call_expression" and receiver_of(child) is not None:
+            child = receiver_of(child) or child
+        target = child.child_by_field_name("function") if child.type == "call_expression" else child
+        local = f"{symbol}.{text_of(child)}" if child.type == "identifier" else ""
+        named = local if local in placed and name not in {"service", "configure"} else spoken(target)
+        if named and not named.startswith("Router."):
+            parent = self._router(call, symbol, placed)
+            self.mounts.append(Mount(parent if parent != named else "", named, prefix, line_of(call), symbol=symbol))
+
+    def of_attributes(self, symbol: str, node: Node, attributes: list[Node]) -> None:
+        """The registrations that attributes of a handler make."""
+        for attribute in attributes:
+            if not attribute.named_children:
+                continue
+            name = text_of(attribute.named_children[0]).rpartition("::")[2]
+            tree = attribute.child_by_field_name("arguments")
+            if tree is None or name not in VERBS | {"route"}:
+                continue
+            path = next((string_of(token) for token in tree.named_children if token.type == "string_literal"), None)
+            said = meta_of([attribute], name).get("method", []) if name == "route" else [name]
+            methods = tuple(method.upper() for method in said) or ANY_METHOD
+            if path is not None and (path.startswith("/") or not path):
+                self.routers.setdefault(symbol, "")
+                plain = _PARAMETER.sub(_plain, path)
+                line = line_of(attribute)
+                self.routes.append(Route(plain, methods, symbol, line, line_of(node), symbol))
+
+    def of_macros(self, symbol: str, macros: list[Node]) -> None:
+        """Handlers that `routes![…]` puts under the paths that they name themselves, mounted under a prefix."""
+        for macro in macros:
+            holder = around(macro, "call_expression")
+            tree = tree_of(macro) if macro_name(macro) == "routes" else None
+            if holder is None or tree is None:
+                continue
+            prefix = (self._text(arguments_of(holder)[0]) or "").rstrip("/") if called(holder) == "mount" else ""
+            for argument in macro_arguments(tree):
+                name = text_of(argument[-1])
+                self.mounts.append(Mount("", name, self._prefix(holder) + prefix, line_of(macro), symbol=symbol))
+
+
+def line_of_call(call: Node) -> int:
+    """The line on which a method of a chain is named; that of the call elsewhere."""
+    target = call.child_by_field_name("function")
+    named = target.child_by_field_name("field") if target is not None and target.type == "field_expression" else None
+    return line_of(named if named is not None else call)
+
+
+def handlers_of(node: Node) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Methods and the handler for them: `post(a).get(b)`, `web::post().to(a)`, `on(MethodFilter::POST, a)`."""
+    methods: tuple[str, ...] = ()
+    chained = [node, *chain_of(node)] if node.type == "call_expression" else []
+    for call in reversed([each for each in chained if each.type == "call_expression"]):
+        verb, arguments = called(call).removesuffix("_service"), arguments_of(call)
+        own = (verb.upper(),) if verb in VERBS else ANY_METHOD if verb in {"any", "fallback", "route"} else ()
+        if verb == "on" and arguments:
+            own = tuple(m for m in re.findall(r"[A-Z]{3,}", text_of(arguments[0])))
+            arguments = arguments[1:]
+        if own and arguments:
+            yield own, _handler(arguments[0])
+        elif own:
+            methods = own
+        elif verb == "to" and arguments:
+            yield methods or ANY_METHOD, _handler(arguments[0])
+            methods = ()
+    if not chained and node.type in NAMES:
+        yield ANY_METHOD, spoken(node)
+
+
+def _handler(node: Node) -> str:
+    """The function that handles; of a closure the one that it calls, if it calls but one."""
+    if node.type != "closure_expression":
+        return spoken(node)
+    names = {spoken(call.child_by_field_name("function")) for call in within(node, "call_expression")}
+    plain = [name for name in names if name and name[:1].islower()]
+    return plain[0] if len(plain) == 1 else ""
+
+
+def _plain(match: re.Match[str]) -> str:
+    if match[1]:
+        return f"{{{match[1]}}}"
+    return (
+        f"{{{match[2] or match[3] or match[4] or match[5]}:path}}"
+        if not match[4] or ".*" in match[0]
+        else (f"{{{match[4]}}}")
+    )
