@@ -63,6 +63,20 @@ class Scope:
     """Statements and expressions that may refuse, calls aside."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A node on the way through a file; asking a node for its parent would walk down from the root each time."""
+
+    node: Node
+    parent: Node | None
+    grand: Node | None
+    scope: Scope
+    owner: str = ""
+    """The class around it."""
+    said: bool = False
+    """Whether a refusal around it tells its words already."""
+
+
 class _File:
     def __init__(self) -> None:
         self.top = Scope("", None)  # type: ignore[arg-type]
@@ -88,19 +102,21 @@ class _File:
 
     def read(self, root: Node) -> None:
         """Sort all nodes into the functions that they stand in; then tell what these register and refuse."""
-        pending = [(root, self.top, "")]
+        pending = [_Place(root, None, None, self.top)]
         while pending:
-            node, scope, owner = pending.pop()
+            here = pending.pop()
+            node, scope, owner, said = here.node, here.scope, here.owner, here.said
             if node.type in CLASSES:
                 owner = self._class(node) or owner
-            elif node.type == "function_definition" or node.type == "lambda_expression":
-                symbol = _symbol(node, scope, owner)
+            elif node.type in {"function_definition", "lambda_expression"}:
+                symbol = _symbol(here)
                 if symbol and node.child_by_field_name("body") is not None:
                     scope = Scope(symbol, node)
                     self.scopes.append(scope)
             else:
-                self._sort(node, scope)
-            pending += [(child, scope, owner) for child in reversed(node.named_children)]
+                self._sort(here)
+            said = node.type not in BLOCKS and (said or _tells(node))
+            pending += [_Place(c, node, here.parent, scope, owner, said) for c in reversed(node.named_children)]
         for each in [self.top, *self.scopes]:
             self._tell(each)
 
@@ -114,10 +130,12 @@ class _File:
             )
         return name
 
-    def _sort(self, node: Node, scope: Scope) -> None:
+    def _sort(self, here: _Place) -> None:
+        node, scope = here.node, here.scope
         match node.type:
             case "call_expression":
                 scope.calls.append(node)
+                scope.spoken += [] if here.said else [node]
             case "init_declarator" | "assignment_expression":
                 target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
                 value = node.child_by_field_name("value") or node.child_by_field_name("right")
@@ -125,8 +143,11 @@ class _File:
                     scope.values.setdefault(declared_name(target), []).append((node.start_point[0], value))
                     self._stands_for(target, value)
                 scope.spoken.append(node)
-            case "throw_statement" | "catch_clause" | "case_statement" | "initializer_list":
+            case "throw_statement" | "catch_clause" | "case_statement":
                 scope.spoken.append(node)
+            case "initializer_list":
+                is_inner = here.parent is not None and here.parent.type == "initializer_list"
+                scope.spoken += [] if here.said or is_inner else [node]
 
     def _stands_for(self, target: Node, value: Node) -> None:
         if target.type == "field_expression" and value.type == "field_expression":
@@ -138,9 +159,10 @@ class _File:
             if name.lower() in VERBS:
                 self._route(call, VERBS[name.lower()], scope)
             self.hooks += [name] if name in HOOKS else []
-            self._refused_by_call(call, name, scope)
         for node in scope.spoken:
             match node.type:
+                case "call_expression":
+                    self._refused_by_call(node, called(node), scope)
                 case "throw_statement":
                     self._reject(node, scope, "raises", _handed(node, scope), raised_by(node))
                 case "catch_clause":
@@ -159,7 +181,7 @@ class _File:
             return
         names = [name for handler in given[1:] for name in _named(handler)]
         if given[-1].type == "lambda_expression":
-            names.append(_symbol(given[-1], scope, ""))
+            names.append(_handed_lambda(call, f"{scope.symbol}." if scope.symbol else ""))
         handler = names[-1] if names else ""
         others = [*names[:-1], *self.standing_for.get(handler, ())]
         before = tuple(dict.fromkeys(name for name in others if name != handler))
@@ -172,14 +194,12 @@ class _File:
             self._reject(call, scope, "internal", _handed(call, scope), name)
             return
         gathers = name in GATHERED and ERROR_NAME.search(text_of(owner_of(call)))
-        if (not MAKERS.search(name) or LOGS.search(name) or name.isupper()) and not gathers:
+        if not _is_maker(name) and not gathers:
             return
-        if _is_inside(call):
-            return
-        answered = _answered(call)
-        self._reject(
-            call, scope, "returns", _handed(call, scope), answered[0] or name, answered[1] or _status_before(call)
-        )
+        said = _handed(call, scope)
+        if said:
+            kind, status = _answered(call)
+            self._reject(call, scope, "returns", said, kind or name, status or _status_before(call))
 
     def _assigned(self, node: Node, scope: Scope) -> None:
         """A text that a variable for errors is set to."""
@@ -192,11 +212,9 @@ class _File:
 
     def _listed(self, node: Node, scope: Scope) -> None:
         """`{"message", "…"}` and its like, apart from those that a refusing call is handed."""
-        parent = node.parent
-        if parent is not None and parent.type == "initializer_list":
-            return
-        if not _is_inside(node):
-            self._reject(node, scope, "returns", list(told(node, scope.values)), "", _status_in(node))
+        said = list(told(node, scope.values))
+        if said:
+            self._reject(node, scope, "returns", said, "", _status_in(node))
 
     def _reject(
         self, node: Node, scope: Scope, role: str, said: list[Template], raised: str, status: int | None = None
@@ -264,8 +282,9 @@ def _spoken(target: Node | None) -> str:
     return name
 
 
-def _symbol(node: Node, scope: Scope, owner: str) -> str:
+def _symbol(here: _Place) -> str:
     """The name of a function, or of a lambda that has one; empty for others."""
+    node, scope, owner, parent = here.node, here.scope, here.owner, here.parent
     if node.type == "function_definition":
         declarator = node.child_by_field_name("declarator")
         while declarator is not None and declarator.type != "function_declarator":
@@ -276,7 +295,6 @@ def _symbol(node: Node, scope: Scope, owner: str) -> str:
         held = _scope_name(target)
         name = last(target) or text_of(target)
         return f"{held or owner}.{name}" if held or owner else name
-    parent = node.parent
     within_symbol = f"{scope.symbol}." if scope.symbol else ""
     if parent is None:
         return ""
@@ -287,7 +305,7 @@ def _symbol(node: Node, scope: Scope, owner: str) -> str:
         if left is not None and left.type == "field_expression" and text_of(left).startswith("this->"):
             return f"{scope.symbol.rpartition('.')[0]}.{last(left)}".lstrip(".")
         return within_symbol + last(left)
-    call = parent.parent
+    call = here.grand
     if parent.type == "argument_list" and call is not None and call.type == "call_expression":
         return _handed_lambda(call, within_symbol)
     return ""
@@ -356,18 +374,13 @@ def _handed(node: Node, scope: Scope) -> list[Template]:
     return [template for each in arguments(node) for template in told(each, scope.values)]
 
 
-def _is_inside(node: Node) -> bool:
-    """Whether a refusal around this node tells its words already."""
-    outer = node.parent
-    while outer is not None and outer.type not in BLOCKS:
-        if outer.type == "throw_statement":
-            return True
-        if outer.type == "call_expression":
-            name = called(outer)
-            if MAKERS.search(name) and not LOGS.search(name):
-                return True
-        outer = outer.parent
-    return False
+def _tells(node: Node) -> bool:
+    """Whether a node is a refusal, which tells the words of all that it is handed."""
+    return node.type == "throw_statement" or (node.type == "call_expression" and _is_maker(called(node)))
+
+
+def _is_maker(name: str) -> bool:
+    return bool(MAKERS.search(name)) and not LOGS.search(name) and not name.isupper()
 
 
 def _answered(call: Node) -> tuple[str, int | None]:
