@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from llmdebug.diagnosis.finding import blamed
@@ -28,6 +29,9 @@ PLAIN_WORDS = frozenset(
 QUOTED = re.compile(r"[`'\"\u201c\u2018]([\w.\-\[\]/]+)[`'\"\u201d\u2019]")
 WORD = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|\[)[\w\]]+)*")
 INDEX = re.compile(r"\b(?:index|item|message|tool|prompt|element|row|position|entry)\s*(?:#|=|:)?\s*(\d+)\b", re.I)
+ALTERNATE = re.compile(r"roles must alternate", re.I)
+"""What chat templates say of the order of messages."""
+BAD_TOKEN = re.compile(r"\b(?:invalid|bad|unknown) token|token.{0,20}\b(?:invalid|out of (?:range|vocab))", re.I)
 IN_QUOTES = re.compile(r"[\"'`]([^\"'`]{1,200})[\"'`]")
 GOT_TYPE = re.compile(
     r"\b(?:got|not|found|received)[: ]+(?:an? )?<?(?:class )?'?(str|int|float|dict|list|bool|NoneType)\b"
@@ -62,6 +66,8 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     names = [(name, quoted, named(name, body)) for name, quoted in names_in(evidence.text)]
     found = _absent(evidence, body, names) + _by_param(evidence, body, values)
     found.sort(key=lambda field: -field.confidence)
+    out_of_turn = _out_of_turn(body) if ALTERNATE.search(evidence.text) else None
+    found += [blamed(out_of_turn, "two messages of one role stand in a row", 0.85)] if out_of_turn else []
     found += [
         blamed(at, f"the text names {name!r}", 0.8)
         for name, quoted, at in names
@@ -83,8 +89,33 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     return _once(found) or _guesses(evidence, body, values)
 
 
+def _out_of_turn(body: Any) -> str | None:
+    """The role of the first message that follows one of the same role."""
+    messages = body.get("messages") if isinstance(body, dict) else None
+    roles = [m.get("role") if isinstance(m, dict) else None for m in messages] if isinstance(messages, list) else []
+    for place, (before, role) in enumerate(pairwise(roles), 1):
+        if role is not None and role == before:
+            return f"/messages/{place}/role"
+    return None
+
+
+def _bad_id(evidence: Evidence, body: Any) -> list[BlamedField]:
+    """The negative or the largest of the only list of token ids, for a text that says that one is bad."""
+    if evidence.kind not in {"out_of_range", "bad_value"} or not BAD_TOKEN.search(evidence.text):
+        return []
+    lists = [(p, v) for p, v in walk(body) if isinstance(v, list) and v and all(type(e) is int for e in v)]
+    if len(lists) != 1:
+        return []
+    pointer, ids = lists[0]
+    place = ids.index(min(ids) if min(ids) < 0 else max(ids))
+    return [blamed(f"{pointer}/{place}", "the id that is most likely none of the vocabulary", 0.5)]
+
+
 def _guesses(evidence: Evidence, body: Any, values: Sequence[str]) -> list[BlamedField]:
     """Weak hints, for where nothing better is known."""
+    bad_id = _bad_id(evidence, body)
+    if bad_id:
+        return bad_id
     holder = by_part(values, body)
     if holder:
         return [blamed(holder, "the text quotes a part of its value", 0.4)]

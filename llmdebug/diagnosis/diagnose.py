@@ -18,6 +18,7 @@ from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.library import from_library
 from llmdebug.diagnosis.log_claim import from_log, of_no_use
 from llmdebug.diagnosis.malformed import unreadable_body
+from llmdebug.diagnosis.nlohmann import from_json_exception
 from llmdebug.diagnosis.question import Question, ask
 from llmdebug.diagnosis.redirect import (
     Redirect,
@@ -239,6 +240,9 @@ def _refusal(
     if not answer.refused:
         return None
     found = from_router(ground, resolution, question) or from_crash(ground, registered, question, answer.text)
+    if found is not None:
+        return found
+    found = from_json_exception(ground, registered, question, answer.text)
     if found is not None:
         return found
     items = folded(ground, registered, question)

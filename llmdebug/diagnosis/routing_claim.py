@@ -11,11 +11,14 @@ from llmdebug.diagnosis.kinds import ROUTER_SENTENCE, ROUTER_TEXTS
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered, Resolution
 from llmdebug.diagnosis.schema_claim import handler_spot, registration
-from llmdebug.index.languages import ASIDE
+from llmdebug.diagnosis.template import matches
+from llmdebug.index.languages import ASIDE, CPP
 from llmdebug.index.python.guards import guards_of
 from llmdebug.index.python.names import define
 from llmdebug.index.python.syntax import last_name, text
 
+CPP_FALLBACKS = frozenset({"set_error_handler"})
+"""Registrations of what answers where no route has."""
 MAX_CALLERS = 40
 MAX_HOPS = 4
 
@@ -35,6 +38,9 @@ def from_router(ground: Ground, resolution: Resolution, question: Question) -> F
     status, said = question.answer.status, question.answer.text.strip().rstrip(".").lower()
     if status == 405 and not resolution.matches:
         return _wrong_method(ground, resolution)
+    answering = _answering(ground, question) if status == 404 and not resolution.matches else []
+    if answering:
+        return _unanswered(ground, resolution, answering)
     if status != 404 or (said not in ROUTER_TEXTS and ROUTER_SENTENCE not in said):
         return None
     if resolution.matches:
@@ -54,6 +60,28 @@ def _wrong_method(ground: Ground, resolution: Resolution) -> Finding:
         for i, other in enumerate(resolution.other_methods[:3])
     ]
     return Finding("wrong_method", [], spots, confidence=0.9 if spots else 0.3)
+
+
+def _answering(ground: Ground, question: Question) -> list[Spot]:
+    """The code that answers for the router in this tree, where it made the text."""
+    index, text = ground.index, question.answer.text.strip()
+    facts = [index.loaded[path] for path in index.base() if path in index.loaded]
+    found = [m for m in matches(index, text, facts) if m.path.endswith(CPP.suffixes) and m.coverage == 1.0]
+    return [
+        Spot(m.path, r.line, r.end_line, r.symbol, "returns", 0.6, ("answers what no route has answered",))
+        for m in found
+        if (r := m.rejection).symbol.rpartition(".")[2] in CPP_FALLBACKS
+    ]
+
+
+def _unanswered(ground: Ground, resolution: Resolution, answering: list[Spot]) -> Finding:
+    """The finding where code of the tree answers for the router."""
+    if resolution.other_methods:
+        finding = _wrong_method(ground, resolution)
+        finding.spots += answering[:1]
+        return finding
+    near = [handler_spot(ground, n, "the nearest path that is registered", 0.4) for n in resolution.nearest[:2]]
+    return Finding("no_route", [], [*answering[:1], *near], confidence=0.8)
 
 
 def _not_registered(ground: Ground, registered: Registered) -> Finding:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmdebug.diagnosis.cppcode import arriving
 from llmdebug.diagnosis.following import Following
 from llmdebug.diagnosis.schema import escape
 from llmdebug.index.facts import Class
+from llmdebug.index.languages import CPP, language_of
 from llmdebug.index.python.early import EARLY
 from llmdebug.index.python.evaluate import MAX_STEPS
 from llmdebug.index.python.execute import Callee, Outcome, Walk
@@ -30,6 +32,8 @@ class Study(Following):
 
     def local(self, path: str, symbol: str, line: int) -> tuple[list[Outcome], bool]:
         """The outcomes of one function walked by itself towards a line, and whether the walk came to its end."""
+        if language_of(path) is CPP:
+            return arriving(self.ground, path, symbol, line, self.body)
         node = self.ground.index.named_node(path, symbol)
         if node is None:
             return [], False

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from llmdebug.index.build import Index
-from llmdebug.index.facts import FileFacts, Rejection, Template
+from llmdebug.index.facts import HOLE, FileFacts, Rejection, Template
 from llmdebug.index.languages import ASIDE
 
 EXCEPTION_NAME = re.compile(
@@ -150,10 +150,19 @@ def without_wrappers(found: list[Match], text: str) -> tuple[list[Match], list[M
 def _share_within(inner: Match, outer: Match, total: int) -> float:
     """The share of the text that a template and the wrapper around it explain together."""
     others = [
-        v for v, (a, b) in zip(outer.captured, outer.spans, strict=True) if not (a <= inner.start and inner.end <= b)
+        v
+        for v, (a, b) in zip(outer.captured, outer.spans, strict=True)
+        if not (a <= inner.start and _ends_in(inner, b))
     ]
     open_letters = sum(map(letters_in, [*inner.captured, *others]))
     return max(inner.coverage, (inner.letters + outer.letters) / max(total - open_letters, 1))
+
+
+def _ends_in(inner: Match, end: int) -> bool:
+    """Whether a match ends before a place; one whose last part is open may be cut there."""
+    if inner.template.parts[-1] is not HOLE:
+        return inner.end <= end
+    return inner.spans[-1][0] < end
 
 
 def _explains_hole(inner: Match, outer: Match) -> bool:
@@ -164,9 +173,9 @@ def _explains_hole(inner: Match, outer: Match) -> bool:
         if not wraps and inner.letters < outer.letters:
             continue  # a piece that the outer template is made of, rather than what it wraps
         filled = letters_in(value)
-        if filled < 8 or " " not in value.strip() or not (start <= inner.start and inner.end <= end):
+        if filled < 8 or " " not in value.strip() or not (start <= inner.start and _ends_in(inner, end)):
             continue
-        made = inner.end - inner.start
+        made = min(inner.end, end) - inner.start
         if inner.letters >= 6 and made >= 0.7 * (end - start) and inner.start - start <= 3:
             return True
     return False
