@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from llmdebug.diagnosis.cppkeys import is_cpp, of_route
 from llmdebug.diagnosis.finding import Spot
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.question import Question
@@ -38,6 +39,9 @@ def ignored_by(ground: Ground, registered: Registered | None, question: Question
     """The keys of the body that the route drops."""
     found = Ignored()
     if registered is None or not isinstance(question.body, dict):
+        return found
+    if is_cpp(registered):
+        found.pointers, found.spots = of_route(ground, registered, question)
         return found
     inputs = ground.inputs(registered)
     if inputs.passes_on:
