@@ -60,6 +60,10 @@ class Evidence:
     """What fills the holes of the message."""
 
 
+_NOT_SUPPORTED = re.compile(r"(?:does not|doesn't|do not|cannot|not) support (?:the )?(\w+)", re.IGNORECASE)
+_ENDING = re.compile(r"(?:ing|ed|s)$")
+
+
 def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     """The fields that a message blames, best first."""
     values = quoted_values([value for value in evidence.captured if not _prints_whole_list(value, body)])
@@ -73,6 +77,7 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
         for name, quoted, at in names
         if at and quoted and not _is_value(name, values)
     ]
+    found += [blamed(p, "the text says that this is not supported", 0.78) for p in _unsupported(evidence.text, body)]
     value = by_value(values, body)
     if value and any(value == p or value.startswith(p + "/") for p in evidence.near):
         found.append(blamed(value, "the text quotes its value", 0.75))
@@ -144,6 +149,14 @@ def _in_words(text: str, body: Any) -> list[str]:
         for p, _ in walk(body)
         if "_" in (key := p.rpartition("/")[2]) and f" {key.lower().replace('_', ' ')} " in f" {plain} "
     ]
+
+
+def _unsupported(text: str, body: Any) -> list[str]:
+    """The fields that ask for what a text says is not supported, by the stem of the word."""
+    if not isinstance(body, dict):
+        return []
+    stems = {_ENDING.sub("", word.lower()) for word in _NOT_SUPPORTED.findall(text)}
+    return [f"/{escape(key)}" for key in body if len(key) > 3 and _ENDING.sub("", key.lower()) in stems]
 
 
 def _prints_whole_list(value: str, body: Any) -> bool:

@@ -16,10 +16,11 @@ from llmdebug.diagnosis.reach import Reach
 from llmdebug.diagnosis.route import Registered, nearness
 from llmdebug.diagnosis.speakers import spoken
 from llmdebug.diagnosis.study import Study
+from llmdebug.diagnosis.surroundings import word_before, words_of
 from llmdebug.diagnosis.template import EXCEPTION_NAME, Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.facts import HOLE, Class, Function
-from llmdebug.index.languages import ASIDE
+from llmdebug.index.languages import ASIDE, PYTHON
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.names import define
@@ -168,8 +169,10 @@ def _judge(
         _by_holes(candidate, question)
         _by_status(candidate, ground, question)
         _by_role(candidate, _is_async(ground, match))
-        if registered is not None and len(alike) > 0:
+        if registered is not None and match.path.endswith(PYTHON.suffixes):
             _by_guard(candidate, study)
+        elif len(alike) > 1:
+            _by_words_around(candidate, ground, words_of(question.body))
         if registered is not None:
             candidate.score += 0.6 * nearness(registered.file, match.path)
         candidates.append(candidate)
@@ -290,6 +293,15 @@ def _by_guard(candidate: Candidate, study: Study) -> None:
     elif ended and outcomes is not None:
         candidate.refuted = True
         candidate.doubt(3.0, "its condition does not hold for this request")
+
+
+def _by_words_around(candidate: Candidate, ground: Ground, spoken_words: frozenset[str]) -> None:
+    """Of twins in a language whose tests are not evaluated: the one whose surroundings the request speaks."""
+    word = word_before(ground.index, candidate.match.path, candidate.match.rejection)
+    if word and word in spoken_words:
+        candidate.back(0.8, f"stands behind {word!r}, which the request says")
+    elif word:
+        candidate.doubt(0.5, f"stands behind {word!r}, which the request does not say")
 
 
 def _contradicted(candidate: Candidate, study: Study) -> bool:

@@ -93,6 +93,25 @@ func (s *Server) schedule(name string) error {
 	return nil
 }
 
+func (s *Server) render(parts []Part, options any, think any) (string, error) {
+	for _, part := range parts {
+		switch part.Type {
+		case "picture":
+			if part.Data == nil {
+				return "", errors.New("invalid part of a message")
+			}
+		case "sound":
+			if part.Data == nil {
+				return "", errors.New("invalid part of a message") // unheard
+			}
+		}
+	}
+	if think != nil {
+		return "", fmt.Errorf("%q does not support thinking", s.name)
+	}
+	return "", nil
+}
+
 func (s *Server) Routes() http.Handler {
 	r := gin.Default()
 	v1 := r.Group("/v1")
@@ -204,3 +223,14 @@ def test_preflight(index: Index) -> None:
 @given(st.binary(max_size=200) | st.lists(st.sampled_from(ROUTES.split(" ") + TYPES.split("\n"))).map(" ".join))
 def test_no_source_makes_it_raise(source: bytes | str) -> None:
     extract("x.go", source if isinstance(source, bytes) else source.encode())
+
+
+def test_twins_are_told_apart_by_the_words_before_them(index: Index) -> None:
+    found = asked(index, {**CHAT, "messages": [{"type": "sound"}]}, 400, {"error": "invalid part of a message"})
+    row = next(row for row in found.sites[0].excerpt.splitlines() if "▶" in row)
+    assert int(row.split()[0]) == ROUTES[: ROUTES.index("unheard")].count("\n") + 1
+
+
+def test_what_is_not_supported_is_blamed(index: Index) -> None:
+    found = asked(index, {**CHAT, "think": True}, 400, {"error": '"tiny" does not support thinking'})
+    assert (found.kind, found.fields[0].pointer) == ("unsupported", "/think")
