@@ -14,6 +14,7 @@ from typing import Any
 
 from llmdebug.diagnosis.finding import blamed
 from llmdebug.diagnosis.locate import has_pointer, value_at, walk
+from llmdebug.diagnosis.quoted import by_part, by_value, prints_as, quoted_values
 from llmdebug.diagnosis.schema import escape
 from llmdebug.diagnosis.spoken import spoken_fields
 from llmdebug.diagnosis.verdict import BlamedField, Kind
@@ -32,7 +33,6 @@ INDEX = re.compile(r"\b(?:index|item|message|tool|prompt|element|row|position|en
 ALTERNATE = re.compile(r"roles must alternate", re.I)
 """What chat templates say of the order of messages."""
 BAD_TOKEN = re.compile(r"\b(?:invalid|bad|unknown) token|token.{0,20}\b(?:invalid|out of (?:range|vocab))", re.I)
-IN_QUOTES = re.compile(r"[\"'`]([^\"'`]{1,200})[\"'`]")
 GOT_TYPE = re.compile(
     r"\b(?:got|not|found|received)[: ]+(?:an? )?<?(?:class )?'?(str|int|float|dict|list|bool|NoneType)\b"
 )
@@ -296,73 +296,6 @@ def named(name: str, body: Any) -> str | None:
     return below[0] if below else None
 
 
-LONG_TEXT = (
-    "prompt",
-    "input",
-    "inputs",
-    "text",
-    "messages",
-    "input_ids",
-    "prompt_token_ids",
-    "query",
-    "documents",
-    "content",
-)
-MEDIA = re.compile(r"multi-?modal|\bimage|\baudio|\bvideo|vision", re.I)
-BUDGET = re.compile(r"(?:^|_)(?:max|min)_.*tokens?$|^n_predict$|^num_predict$")
-GOT = re.compile(r"\bgot[: ]+(-?\d+)|(?:value=|is )(-?\d+)")
-
-
-def of_prompt(body: Any) -> str | None:
-    """The pointer of the text that makes a request too long: the largest piece of prompt in it."""
-    if not isinstance(body, dict):
-        return None
-    held = [key for key in LONG_TEXT if body.get(key)]
-    if not held:
-        return None
-    key = max(held, key=lambda k: _size(body[k]))
-    pointer, value = f"/{escape(key)}", body[key]
-    if isinstance(value, list) and len(value) > 1 and any(isinstance(v, str | list | dict) for v in value):
-        place = max(range(len(value)), key=lambda i: _size(value[i]))
-        if _size(value[place]) > 0.6 * _size(value):
-            pointer, value = f"{pointer}/{place}", value[place]
-    elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        pointer, value = f"{pointer}/0", value[0]
-    if isinstance(value, dict) and isinstance(value.get("content"), str):
-        pointer = f"{pointer}/content"
-    return pointer
-
-
-def _size(value: Any) -> int:
-    """A rough count of what a value adds to a prompt."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, list):
-        return sum(_size(v) for v in value) + len(value)
-    if isinstance(value, dict):
-        return sum(_size(v) for v in value.values())
-    return 4
-
-
-def of_media(body: Any) -> str | None:
-    """The pointer of the first part of a message that is no text."""
-    for pointer, value in walk(body):
-        if isinstance(value, dict) and isinstance(value.get("type"), str) and MEDIA.search(value["type"]):
-            return pointer
-    return None
-
-
-def unsent_budget(text: str, field: str, body: Any) -> bool:
-    """Whether a text complains of a token budget that the request does not give: the context leaves too little."""
-    if not BUDGET.search(field.rpartition("/")[2]):
-        return False
-    got = GOT.search(text)
-    if got is None:
-        return not has_pointer(body, field)
-    number = int(got[1] or got[2])
-    return bool(value_at(body, field) != number)
-
-
 def narrowed(pointer: str, evidence: Evidence, body: Any) -> str:
     """A pointer made more exact: by what the guard read below it, the index or the value that the text tells."""
     below = [p for p in evidence.near if p.startswith(pointer + "/") and has_pointer(body, p)]
@@ -409,50 +342,3 @@ def _with_value(pointer: str, evidence: Evidence, body: Any) -> str:
             if len(places) == 1:
                 return places[0]
     return pointer
-
-
-def quoted_values(values: Sequence[str]) -> list[str]:
-    """What a text quotes, lists taken apart."""
-    found: list[str] = []
-    for value in values:
-        inner = value.strip()
-        if inner.startswith(("[", "(", "{")) and len(inner) < 2_000:
-            found += [part.strip("'\"` ") for part in inner.strip("[](){}").split(",")]
-        else:
-            found.append(inner.strip("'\"` "))
-            found += [match[1] for match in IN_QUOTES.finditer(inner[:2_000])]
-    return [value for value in dict.fromkeys(found) if value]
-
-
-def by_value(values: Sequence[str], body: Any) -> str | None:
-    """The only place of the body that holds one of these values."""
-    for wanted in values:
-        if len(wanted) < 2 and not wanted.isdigit():
-            continue
-        places = [p for p, v in walk(body) if p and prints_as(v, wanted)]
-        if len(places) == 1:
-            return places[0]
-    return None
-
-
-def by_part(values: Sequence[str], body: Any) -> str | None:
-    """The only text of the body that has one of these values as a part."""
-    for wanted in values:
-        if len(wanted) < 5:
-            continue
-        places = [p for p, v in walk(body) if p and isinstance(v, str) and wanted in v]
-        if len(places) == 1:
-            return places[0]
-    return None
-
-
-def prints_as(value: Any, text: str) -> bool:
-    """Whether a JSON value printed into a message gives this text."""
-    if isinstance(value, str):
-        return value == text
-    if isinstance(value, bool | list | dict) or value is None:
-        return False
-    try:
-        return str(value) == text or float(value) == float(text)
-    except (ValueError, OverflowError):
-        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from llmdebug.diagnosis import blame
+from llmdebug.diagnosis import blame, prompts, quoted
 from llmdebug.diagnosis.blame import Evidence
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
@@ -236,7 +236,7 @@ def _by_holes(candidate: Candidate, question: Question) -> None:
     match = candidate.match
     for name, value in zip(match.template.holes, match.captured, strict=False):
         key = name.rpartition(".")[2]
-        if "." in name and key in question.fields and blame.prints_as(question.fields[key], value.strip("'\"")):
+        if "." in name and key in question.fields and quoted.prints_as(question.fields[key], value.strip("'\"")):
             candidate.back(0.6, f"prints the request's {key}")
             return
 
@@ -350,15 +350,15 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
         fields = [pointed, *(f for f in fields if f.pointer != item.pointer)]
         if item.place != "body":
             return kind, fields
-    if kind == "out_of_range" and fields and blame.unsent_budget(evidence.text, fields[0].pointer, body):
+    if kind == "out_of_range" and fields and prompts.unsent_budget(evidence.text, fields[0].pointer, body):
         kind = "context_length"
-    prompt = blame.of_prompt(body) if kind == "context_length" else None
+    prompt = prompts.of_prompt(body) if kind == "context_length" else None
     if prompt:
         return kind, [
             blamed(prompt, "the longest text of the request", 0.7),
             *(f for f in fields if f.pointer != prompt),
         ]
-    media = blame.of_media(body) if kind == "unsupported" and blame.MEDIA.search(evidence.text) else None
+    media = prompts.of_media(body) if kind == "unsupported" and prompts.MEDIA.search(evidence.text) else None
     if media:
         return kind, [blamed(media, "a part that is no text", 0.8), *fields]
     if fields:

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from llmdebug.diagnosis.blame import LONG_TEXT, of_prompt
 from llmdebug.diagnosis.locate import walk
+from llmdebug.diagnosis.prompts import LONG_TEXT, of_prompt
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.proposal import Proposal
 from llmdebug.jsontext import pointer as pointers

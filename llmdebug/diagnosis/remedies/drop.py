@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmdebug.diagnosis.blame import LONG_TEXT
+from llmdebug.diagnosis.prompts import LONG_TEXT
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.example import MESSAGE
 from llmdebug.diagnosis.remedies.names import words

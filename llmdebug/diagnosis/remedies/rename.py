@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from llmdebug.diagnosis.blame import LONG_TEXT
+from llmdebug.diagnosis.prompts import LONG_TEXT
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.coerce import Shapes
 from llmdebug.diagnosis.remedies.containers import taken_below

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from llmdebug.diagnosis.blame import LONG_TEXT
+from llmdebug.diagnosis.prompts import LONG_TEXT
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.conflict import demanded, suspects
 from llmdebug.diagnosis.remedies.drop import dropped
