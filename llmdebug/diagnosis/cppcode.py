@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -17,9 +19,14 @@ from llmdebug.index.facts import Function
 from llmdebug.index.grammar import root_of
 from llmdebug.index.languages import ASIDE, CPP, language_of
 from llmdebug.index.python.frames import Outcome
+from llmdebug.jsontext import pointer as pointers
 
 MAX_ROOTS = 6
 MAX_READS = 60
+MAX_NAMES = 6
+_NAME = re.compile(r"[A-Za-z_]\w{2,60}")
+_CONTINUED = re.compile(rb"\s*(?:->|\.|,|\?|:|\+)")
+"""A line that goes on with the statement of the line before."""
 
 _roots: WeakKeyDictionary[Index, OrderedDict[str, Node | None]] = WeakKeyDictionary()
 
@@ -77,3 +84,23 @@ def reads_of(ground: Ground, key: str, reach: Reach | None) -> list[KeyRead]:
                     function = min(inner, key=lambda f: f.end_line - f.line)
                     found.append(KeyRead(path, number, function, reach.of(path, function.name) if reach else None))
     return sorted(found, key=lambda r: (r.depth is None, r.depth or 0, r.path, r.line))[:MAX_READS]
+
+
+def aliased(ground: Ground, text: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The pointers of keys of a request that code reads in place of those that a text names.
+
+    Where a statement quotes both a name of the text, which the request lacks, and keys that the request has.
+    """
+    names = [name for name in dict.fromkeys(_NAME.findall(text[:2_000])) if "_" in name and name not in fields]
+    found: dict[str, None] = {}
+    for name in names[:MAX_NAMES]:
+        quoted = f'"{name}"'.encode()
+        for path in ground.index.loaded if fields else ():
+            if language_of(path) is not CPP or ASIDE.search(path):
+                continue
+            lines = ground.index.lines(path)
+            for place, line in enumerate(lines):
+                if quoted in line:
+                    beside = line + b"".join(itertools.takewhile(_CONTINUED.match, lines[place + 1 : place + 5]))
+                    found |= {pointers.join(key): None for key in fields if f'"{key}"'.encode() in beside}
+    return tuple(found) if len(found) == 1 else ()

@@ -140,7 +140,8 @@ PHRASES: dict[Kind, tuple[str, ...]] = {
     ),
     "missing_field": (
         r"\bmissing\b",
-        r"(?:is|are) required",
+        r"(?:is|are) required|^[\w.\[\]'\"`]+ required\.?$",
+        r"\bno ['\"`]?\w+['\"`]? (?:field|key|parameter|property)\b",
         r"must be (?:provided|specified|given|set|present|supplied|passed)",
         r"required (?:field|property|parameter|input|argument|key)",
         r"not (?:be )?(?:provided|specified|given)\b",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from llmdebug.diagnosis import blame, prompts, quoted
 from llmdebug.diagnosis.blame import Evidence
+from llmdebug.diagnosis.cppcode import aliased
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.kinds import kind_of_text
@@ -38,6 +39,7 @@ ENOUGH_LETTERS = 11
 15 from 19."""
 ENOUGH_ALONE = 19
 """So many where nothing but the text speaks for the site: no reach, model, status, param or quoted field."""
+WHOLE_BODY = re.compile(r"\b(?:body|payload) (?:must|should|has to) be an? (?:json )?(?:array|list|object)\b", re.I)
 EMPTY: tuple[object, ...] = ("", [], {}, 0)
 MAX_STUDIED = 10
 MAX_RELATED = 6
@@ -345,6 +347,8 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
         return "wrong_type", [blamed("", "the body is JSON, but no object", 0.6)]
     if kind == "missing_field" and fields and value_at(body, fields[0].pointer) in EMPTY:
         kind = "bad_value" if has_pointer(body, fields[0].pointer) else kind
+    if kind == "bad_value" and fields and _is_looked_for(fields[0].pointer, evidence, body):
+        kind = "missing_field"
     if item is not None and item.pointer:
         pointed = blamed(item.pointer, "the complaint points here", 0.9, item.place)
         fields = [pointed, *(f for f in fields if f.pointer != item.pointer)]
@@ -368,9 +372,16 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
             kind = "bad_value" if value_at(body, first.pointer) in EMPTY else "wrong_type"
     elif kind == "bad_value" and question.answer.status == 404:
         kind = "other"
-    elif kind == "wrong_type" and isinstance(body, list | str | int | float):
-        fields = [blamed("", "the body is no JSON object", 0.6)]
+    elif kind == "wrong_type" and (isinstance(body, list | str | int | float) or WHOLE_BODY.search(evidence.text)):
+        fields = [blamed("", "the body as a whole is of another type", 0.6)]
     return kind, fields
+
+
+def _is_looked_for(pointer: str, evidence: Evidence, body: object) -> bool:
+    """Whether the request lacks a field that the check before the refusal looks for and the text names."""
+    holder, _, key = pointer.rpartition("/")
+    lacking = pointer in evidence.near and not has_pointer(body, pointer) and has_pointer(body, holder)
+    return lacking and any(name == key for name, _ in blame.names_in(evidence.text))
 
 
 def _finding(
@@ -389,7 +400,8 @@ def _finding(
         kind,
         question.answer.param or first.match.rejection.param,
         declared_names(ground, registered),
-        tuple(sorted((p for p in first.near if p), key=lambda p: _place_in(text, p))),
+        tuple(sorted((p for p in first.near if p), key=lambda p: _place_in(text, p)))
+        or aliased(ground, text, question.fields),
         first.match.captured,
     )
     kind, fields = settle(evidence, question, item)

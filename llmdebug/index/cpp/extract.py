@@ -36,6 +36,8 @@ STATUS = re.compile(r"(?:^|_)([45]\d\d)$")
 STATUS_NAME = re.compile(r"(?i)(?:status|code)(?:_code)?$")
 CLASSES = ("class_specifier", "struct_specifier")
 BLOCKS = ("compound_statement", "case_statement", "function_definition", "lambda_expression")
+NEAR = 4
+"""Lines between the words of a refusal and the call that sends them."""
 MAX_TRIED = 4
 """Statements in a `try` that wraps all handlers."""
 
@@ -57,7 +59,7 @@ class Scope:
     symbol: str
     node: Node
     calls: list[Node] = field(default_factory=list)
-    values: dict[str, list[tuple[int, Node]]] = field(default_factory=dict)
+    values: dict[str, list[tuple[int, Node, bool]]] = field(default_factory=dict)
     """What its variables are set to."""
     spoken: list[Node] = field(default_factory=list)
     """Statements and expressions that may refuse, calls aside."""
@@ -140,7 +142,9 @@ class _File:
                 target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
                 value = node.child_by_field_name("value") or node.child_by_field_name("right")
                 if target is not None and value is not None:
-                    scope.values.setdefault(declared_name(target), []).append((node.start_point[0], value))
+                    declares = node.type == "init_declarator"
+                    setting = (node.start_point[0], value, declares)
+                    scope.values.setdefault(declared_name(target), []).append(setting)
                     self._stands_for(target, value)
                 scope.spoken.append(node)
             case "throw_statement" | "catch_clause" | "case_statement":
@@ -221,8 +225,9 @@ class _File:
     ) -> None:
         templates = tuple(dict.fromkeys(each for each in said if is_message(each)))
         if templates:
+            line = _line_of_words(node, scope)
             self.rejections.append(
-                Rejection(line_of(node), end_line_of(node), scope.symbol, role, templates, raised, status)  # type: ignore[arg-type]
+                Rejection(line, end_line_of(node), scope.symbol, role, templates, raised, status)  # type: ignore[arg-type]
             )
 
     def _case(self, node: Node) -> None:
@@ -366,6 +371,17 @@ def _named(node: Node) -> Iterator[str]:
             yield from _named(argument)
     elif node.type == "pointer_expression" and node.named_children:
         yield from _named(node.named_children[0])
+
+
+def _line_of_words(node: Node, scope: Scope) -> int:
+    """The line of a refusal; where it is handed a variable, that which sets it, if that stands just before."""
+    first = line_of(node)
+    for argument in arguments(node) if node.type == "call_expression" else ():
+        if argument.type == "identifier":
+            before = [line + 1 for line, _, _ in scope.values.get(text_of(argument), ()) if line + 1 < first]
+            if before and first - before[-1] <= NEAR:
+                return before[-1]
+    return first
 
 
 def _handed(node: Node, scope: Scope) -> list[Template]:

@@ -19,8 +19,8 @@ _VERB = re.compile(r"%%|%[-+# 0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|j|t|
 _IN_JSON = re.compile(r'"(?:error|message|msg|detail|details|reason|description)"\s*:\s*"')
 _MAX_VALUES = 4
 
-Values = Mapping[str, Sequence[tuple[int, Node]]]
-"""What the variables of a function are set to, by name, with the line of each."""
+Values = Mapping[str, Sequence[tuple[int, Node, bool]]]
+"""What the variables of a function are set to, by name, with the 0-based line of each and whether it declares them."""
 
 
 def told(node: Node, values: Values, depth: int = 0) -> Iterator[Template]:
@@ -40,10 +40,20 @@ def told(node: Node, values: Values, depth: int = 0) -> Iterator[Template]:
         for side in node.named_children[1:]:
             yield from told(side, values, depth + 1)
     elif node.type == "identifier" and depth <= 2:
-        before = [value for line, value in values.get(text_of(node), ()) if line <= node.start_point[0]]
-        for value in before[-_MAX_VALUES:]:
+        for value in _before(values.get(text_of(node), ()), node.start_point[0]):
             if value.type != "identifier":
                 yield from told(value, values, 3)
+
+
+def _before(settings: Sequence[tuple[int, Node, bool]], line: int) -> list[Node]:
+    """What a variable may hold at a line: its settings back to the declaration before it, the last first."""
+    found: list[Node] = []
+    for at, value, declares in reversed(settings):
+        if at <= line and len(found) < _MAX_VALUES:
+            found.append(value)
+            if declares:
+                break
+    return found
 
 
 def _keyed(node: Node, values: Values, depth: int) -> Iterator[Template]:
