@@ -50,7 +50,21 @@ class Foresight:
         body = ground.inputs(registered).body
         self.placed: list[Placed] = list(placed(ground, body, self.study.body)) if body is not None else []
         self.code = code_of(ground, registered)
+        self.study.fields.update(self._renamed())
         self._steps = 0
+
+    def _renamed(self) -> dict[str, Value]:
+        """What the request gives under the names by which code hands it on."""
+        given = {name: v for name, v in self.study.fields.items() if v.value is not None and self._is_given(v.pointer)}
+        found: dict[str, Value] = {}
+        for name, fields in self.code.renames.items():
+            held = [given[each] for each in fields if each in given]
+            if held and name not in given:
+                found[name] = next((each for each in held if each.value), held[-1])
+        return found
+
+    def _is_given(self, pointer: str | None) -> bool:
+        return bool(pointer) and has_pointer(self.question.body, pointer or "")
 
     def foreseen(self) -> list[Foreseen]:
         """The refusals, in the order in which they are met as far as that can be told."""

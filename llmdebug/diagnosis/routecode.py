@@ -13,6 +13,7 @@ from llmdebug.diagnosis.callers import Callers
 from llmdebug.diagnosis.following import OTHER_OWNERS
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.reach import ENTRY_METHODS, Key, Reach
+from llmdebug.diagnosis.renames import renames
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.widening import Widening
 from llmdebug.index.facts import Class, Function
@@ -54,6 +55,20 @@ class RouteCode:
     def handler(self) -> Key:
         found = find_handler(self.index, self.registered.file, self.registered.route)
         return (found[0], found[1].name) if found is not None else ("", "")
+
+    @cached_property
+    def renames(self) -> dict[str, tuple[str, ...]]:
+        """The names by which the route's code hands fields of the request on."""
+        body = self.ground.inputs(self.registered).body
+        if not isinstance(body, Object):
+            return {}
+        methods = [
+            (path, item)
+            for path, known in body.model.lineage
+            for item in self.index.local(path).values()
+            if isinstance(item, Function) and item.name.startswith(f"{known.name}.")
+        ]
+        return renames(self.ground, [*methods, *self.functions], body.model)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from llmdebug.diagnosis.ground import Ground
@@ -29,16 +29,23 @@ class Taker:
 
 def takers(ground: Ground, registered: Registered, model: Model, names: set[str], least: int) -> Iterator[Taker]:
     """The takers whose source speaks of at least so many of these fields, nearest first."""
-    for path, symbol in ground.reach(registered).within(MAX_DEPTH)[:MAX_FUNCTIONS]:
-        function = ground.index.local(path).get(symbol)
-        if not isinstance(function, Function) or ASIDE.search(path):
-            continue
+    reached = ground.reach(registered).within(MAX_DEPTH)[:MAX_FUNCTIONS]
+    known = ((path, ground.index.local(path).get(symbol)) for path, symbol in reached if not ASIDE.search(path))
+    return taking(ground, ((path, item) for path, item in known if isinstance(item, Function)), model, names, least)
+
+
+def taking(
+    ground: Ground, functions: Iterable[tuple[str, Function]], model: Model, names: set[str], least: int = 0
+) -> Iterator[Taker]:
+    """Those of some functions that are takers, and whose source speaks of at least so many of these fields."""
+    for path, function in functions:
+        symbol = function.name
         owner = symbol.rpartition(".")[0]
         of_model = any((p, c.name) == (path, owner) for p, c in model.lineage)
-        taking = {p.name for p in function.parameters if re.search(rf"\b{model.name}\b", p.annotation)}
-        holders = taking | ({"self"} if of_model else set())
+        handed = {p.name for p in function.parameters if re.search(rf"\b{model.name}\b", p.annotation)}
+        holders = handed | ({"self"} if of_model else set())
         text = b"".join(ground.index.lines(path)[function.line - 1 : function.end_line]) if holders else b""
-        if sum(name.encode() in text for name in names) < least:
+        if not text or sum(name.encode() in text for name in names) < least:
             continue
         node = ground.index.node(path, function)
         if node is not None:

@@ -34,6 +34,11 @@ class Order(BaseModel):
     items: list[Item] = []
     sampling: dict | None = None
     stream: bool = False
+    most: int | None = None
+    old_most: int | None = None
+
+    def limits(self):
+        return {"longest": self.most or self.old_most, "stream": self.stream}
 
     @field_validator("items")
     @classmethod
@@ -104,6 +109,15 @@ class Sampling(msgspec.Struct, kw_only=True):
             raise ValueError(f"least must be in [0, 1], got {self.least}.")
 
 
+class Limits(msgspec.Struct, kw_only=True):
+    longest: int | None = None
+    stream: bool = False
+
+    def verify(self, size):
+        if self.longest is not None and self.longest < 1:
+            raise ValueError(f"longest must be at least 1, got {self.longest}.")
+
+
 class Engine:
     def __init__(self):
         self.sampling_class = Sampling
@@ -119,6 +133,8 @@ class Engine:
     async def prepared(self, obj):
         sampling = self.sampling_class(**dict(obj.sampling or {}))
         sampling.verify(self.size)
+        limits = Limits(**obj.limits())
+        limits.verify(self.size)
         return sampling
 """
 
@@ -147,6 +163,8 @@ def as_json(value: object) -> bytes:
         ({"seed": -(2**63) - 1}, "out_of_range", "    seed: int"),
         ({"items": [{"id": "a"}, {"id": "a"}]}, "bad_value", "twice"),
         ({"sampling": {"least": 2}}, "out_of_range", "least must be in"),
+        ({"most": 0, "old_most": -1}, "out_of_range", "longest must be"),
+        ({"most": -1, "sampling": {"heat": 1}}, "out_of_range", "longest must be"),
     ],
 )
 def test_bounds_that_are_computed_and_checks_that_are_far(body: object, kind: str, line: str, index: Index) -> None:
@@ -162,6 +180,7 @@ def test_bounds_that_are_computed_and_checks_that_are_far(body: object, kind: st
         {"seed": -(2**63)},
         {"items": [{"id": "a"}, {"id": "b"}]},
         {"sampling": {"least": 1}},
+        {"most": 1, "sampling": {"heat": 1}},
         {"sampling": {"least": 0.5}, "stream": True},
     ],
 )
