@@ -21,7 +21,7 @@ from llmdebug.diagnosis.surroundings import word_before, words_of
 from llmdebug.diagnosis.template import EXCEPTION_NAME, Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
 from llmdebug.index.facts import HOLE, Class, Function
-from llmdebug.index.languages import ASIDE, PYTHON
+from llmdebug.index.languages import ASIDE, CPP, PYTHON
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.names import define
@@ -171,7 +171,7 @@ def _judge(
         _by_holes(candidate, question)
         _by_status(candidate, ground, question)
         _by_role(candidate, _is_async(ground, match))
-        if registered is not None and match.path.endswith(PYTHON.suffixes):
+        if registered is not None and match.path.endswith((*PYTHON.suffixes, *CPP.suffixes)):
             _by_guard(candidate, study)
         elif len(alike) > 1:
             _by_words_around(candidate, ground, words_of(question.body))

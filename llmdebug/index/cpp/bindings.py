@@ -27,6 +27,8 @@ class Setting:
     """Last byte of the block in which it holds."""
     value: Node
     of_each: bool = False
+    varies: bool = False
+    """Whether a loop counts it on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,9 @@ def _condition(node: Node) -> Node | None:
 
 def _settings(function: Node) -> dict[str, list[Setting]]:
     found: dict[str, list[Setting]] = {}
-    pending: list[tuple[Node, int]] = [(function, function.end_byte)]
+    pending: list[tuple[Node, int, bool]] = [(function, function.end_byte, False)]
     while pending:
-        node, until = pending.pop()
+        node, until, counts = pending.pop()
         name, value, of_each = "", None, False
         if node.type == "init_declarator":
             name, value = declared_name(node.child_by_field_name("declarator")), node.child_by_field_name("value")
@@ -140,9 +142,11 @@ def _settings(function: Node) -> dict[str, list[Setting]]:
         if name and value is not None:
             if value.type in {"argument_list", "initializer_list"} and len(value.named_children) == 1:
                 value = value.named_children[0]
-            found.setdefault(name, []).append(Setting(node.start_byte, until, value, of_each))
+            found.setdefault(name, []).append(Setting(node.start_byte, until, value, of_each, counts))
         inner = node.end_byte if node.type in {"compound_statement", "for_statement", "lambda_expression"} else until
-        pending += [(child, inner) for child in reversed(node.named_children)]
+        body = node.child_by_field_name("body") if node.type == "for_statement" else None
+        counts = counts if node.type not in {"for_statement", "compound_statement"} else body is not None
+        pending += [(child, inner, counts and child != body) for child in reversed(node.named_children)]
     for settings in found.values():
         settings.sort(key=lambda each: each.at)
     return found

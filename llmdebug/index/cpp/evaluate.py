@@ -113,6 +113,8 @@ class Evaluator:
         if name in self.chosen:
             return self.chosen[name]
         for setting in self.scoped.of(name, node.start_byte):
+            if setting.varies:
+                return NOT_KNOWN
             key = (name, setting.at)
             if key in self.scoped.seen:
                 return NOT_KNOWN

@@ -36,6 +36,8 @@ STATUS = re.compile(r"(?:^|_)([45]\d\d)$")
 STATUS_NAME = re.compile(r"(?i)(?:status|code)(?:_code)?$")
 CLASSES = ("class_specifier", "struct_specifier")
 BLOCKS = ("compound_statement", "case_statement", "function_definition", "lambda_expression")
+REQUEST = re.compile(r"^\[[^\]]*\]\s*\([^)]*[Rr]eq")
+"""The heading of a lambda that takes a request."""
 NEAR = 4
 """Lines between the words of a refusal and the call that sends them."""
 MAX_TRIED = 4
@@ -88,6 +90,8 @@ class _File:
         self.rejections: list[Rejection] = []
         self.handlers: list[Handler] = []
         self.hooks: list[str] = []
+        self.registrars: dict[str, list[tuple[str, str]]] = {}
+        """By the name of a function that registers what it is handed: the methods and what it puts before the path."""
         self.standing_for: dict[str, list[str]] = {}
         """The other members that a member is set to: handlers that may stand in its place."""
 
@@ -119,8 +123,21 @@ class _File:
                 self._sort(here)
             said = node.type not in BLOCKS and (said or _tells(node))
             pending += [_Place(c, node, here.parent, scope, owner, said) for c in reversed(node.named_children)]
+        for each in self.scopes:
+            self._gather_registrars(each)
         for each in [self.top, *self.scopes]:
             self._tell(each)
+
+    def _gather_registrars(self, scope: Scope) -> None:
+        """Functions that register what they are handed: `svr.Post("/v1/" + endpoint, handler)`."""
+        own = {parameter.name for parameter in _parameters(scope.node)}
+        for call in scope.calls:
+            given = arguments(call)
+            verb = VERBS.get(called(call).lower())
+            if verb and len(given) > 1 and given[0].type == "binary_expression" and text_of(given[-1]) in own:
+                prefix = string_of(given[0].child_by_field_name("left"))
+                if prefix is not None and prefix.startswith("/") and last(given[0].child_by_field_name("right")) in own:
+                    self.registrars.setdefault(scope.symbol.rpartition(".")[2], []).append((verb, prefix))
 
     def _class(self, node: Node) -> str:
         name = last(node.child_by_field_name("name"))
@@ -162,6 +179,8 @@ class _File:
             name = called(call)
             if name.lower() in VERBS:
                 self._route(call, VERBS[name.lower()], scope)
+            for verb, prefix in self.registrars.get(name, ()):
+                self._route(call, verb, scope, prefix)
             self.hooks += [name] if name in HOOKS else []
         for node in scope.spoken:
             match node.type:
@@ -178,9 +197,9 @@ class _File:
                 case _:
                     self._assigned(node, scope)
 
-    def _route(self, call: Node, verb: str, scope: Scope) -> None:
+    def _route(self, call: Node, verb: str, scope: Scope, prefix: str = "") -> None:
         given = arguments(call)
-        path = _path(given[0]) if len(given) > 1 else None
+        path = _path(given[0], prefix) if len(given) > 1 else None
         if path is None:
             return
         names = [name for handler in given[1:] for name in _named(handler)]
@@ -319,7 +338,11 @@ def _symbol(here: _Place) -> str:
 def _handed_lambda(call: Node, within_symbol: str) -> str:
     """The name of a lambda that a registration is handed."""
     name, given = called(call), arguments(call)
-    if name.lower() in VERBS and len(given) > 1 and (path := _path(given[0])) is not None:
+    first = string_of(given[0]) if len(given) > 1 else None
+    path = _path(given[0]) if name.lower() in VERBS and len(given) > 1 else None
+    if path is None and first and not any(c.isspace() for c in first) and REQUEST.search(text_of(given[-1])[:200]):
+        path = first
+    if path is not None:
         return f"{within_symbol}{name} {path.replace('.', '_')}"
     return within_symbol + name if name in HOOKS | OTHER_HOOKS else ""
 
@@ -347,9 +370,10 @@ def _parameters(node: Node) -> Iterator[Parameter]:
             yield Parameter(name, line=line_of(declared))
 
 
-def _path(node: Node) -> str | None:
+def _path(node: Node, prefix: str = "") -> str | None:
     """The path that a registration names, its parameters as `{name}`; None for what is no path."""
     text = string_of(node)
+    text = prefix + text if text is not None else None
     if text is None and node.type == "binary_expression":
         right = node.child_by_field_name("right")
         text = string_of(right)
