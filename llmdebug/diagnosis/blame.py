@@ -67,7 +67,7 @@ _ENDING = re.compile(r"(?:ing|ed|s)$")
 def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
     """The fields that a message blames, best first."""
     values = quoted_values([value for value in evidence.captured if not _prints_whole_list(value, body)])
-    names = [(name, quoted, named(name, body)) for name, quoted in names_in(evidence.text)]
+    names = [(name, quoted, _named_near(name, evidence, body)) for name, quoted in names_in(evidence.text)]
     found = _absent(evidence, body, names) + _by_param(evidence, body, values)
     found.sort(key=lambda field: -field.confidence)
     out_of_turn = _out_of_turn(body) if ALTERNATE.search(evidence.text) else None
@@ -92,6 +92,15 @@ def from_text(evidence: Evidence, body: Any) -> list[BlamedField]:
         if at and at.count("/") == 1 and not quoted and not _is_distinctive(name)
     ]
     return _once(found) or _guesses(evidence, body, values)
+
+
+def _named_near(name: str, evidence: Evidence, body: Any) -> str | None:
+    """The field of a name; of several below the top the one that the check before the refusal read."""
+    at = named(name, body)
+    if at is None or at.count("/") < 2:
+        return at
+    read = [p for p in evidence.near if p.rpartition("/")[2] == at.rpartition("/")[2] and has_pointer(body, p)]
+    return read[0] if len(read) == 1 else at
 
 
 def _out_of_turn(body: Any) -> str | None:

@@ -1,7 +1,7 @@
 """What a route in C++ takes from the body: the keys that its code quotes, and the bounds that it sets for them.
 
-A key counts as read where any code that the route leads to quotes it, for whatever end: who reads JSON by hand may do
-so anywhere. Only a key that is quoted nowhere there has no effect.
+A key counts as read where any code quotes it that the route leads to, or that may be run for it, for whatever end: who
+reads JSON by hand may do so anywhere. Only a key that is quoted nowhere there has no effect.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from llmdebug.index.languages import ASIDE, CPP, language_of
 from llmdebug.index.python.inputs import find_handler
 from llmdebug.jsontext import pointer as pointers
 
-MAX_FUNCTIONS = 3_000
+MAX_ROUTES = 200
 LIMITS = re.compile(r"(?i)limit|range|bound|clamp|between")
 _INFINITE = re.compile(r"(?:infinity|max|lowest|min)\s*\(\)|_MAX$|_MIN$|INFINITY")
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -45,26 +45,42 @@ def unread_keys(ground: Ground, registered: Registered, question: Question) -> t
     """The pointers of the body's keys that nothing on the route quotes, and the code that reads the others."""
     if not isinstance(question.body, dict) or not question.body:
         return [], []
-    functions = _reached(ground, registered)
+    functions = _readers(ground, registered)
     counts: dict[Key, set[str]] = {}
     quoted: set[str] = set()
     for path, function in functions:
         text = b"".join(ground.index.lines(path)[function.line - 1 : function.end_line])
         held = {key for key in question.body if b'"' + key.encode("utf-8", "replace") + b'"' in text}
         quoted |= held
-        if held:
-            counts[path, function.name] = {k.decode("utf-8", "replace") for k in _QUOTED.findall(text)}
+        if held & _read_in(text) and not _holds_others(ground, path, function):
+            counts[path, function.name] = _read_in(text)
     unread = [key for key in question.body if key not in quoted]
-    if not quoted or not unread:
+    if not counts or not unread:
         return [], []
-    path, symbol = max(counts, key=lambda key: len(counts[key]))
+    reached = {(path, function.name) for path, function in _reached(ground, registered)}
+    path, symbol = max(counts, key=lambda key: len(counts[key]) * (2 if key in reached else 1))
     reader = ground.index.local(path)[symbol]
     line = reader.line if isinstance(reader, Function) else 1
     why = ("reads the keys of the body by name, and no code of this route quotes these",)
     return [pointers.join(key) for key in unread], [Spot(path, line, line, symbol, "declares", 0.7, why)]
 
 
-_QUOTED = re.compile(rb'"([A-Za-z_]\w{0,60})"')
+def _read_in(text: bytes) -> set[str]:
+    return {key.decode("ascii") for key in _READING.findall(text)}
+
+
+def _holds_others(ground: Ground, path: str, function: Function) -> bool:
+    """Whether a function is made of others for the most part: of the handlers that it registers."""
+    inner = [
+        f
+        for f in ground.index.loaded[path].functions
+        if f != function and function.line <= f.line and f.end_line <= function.end_line
+    ]
+    return 2 * sum(f.end_line - f.line for f in inner) > function.end_line - function.line
+
+
+_READING = re.compile(rb'(?:\w\(|,\s*|\[)"([A-Za-z_]\w{0,60})"\s*[\]),]')
+"""A key where code reads it, rather than writes it: `{"key", value}`."""
 
 
 def clamped_keys(ground: Ground, registered: Registered, question: Question) -> tuple[list[str], list[Spot]]:
@@ -91,14 +107,44 @@ def _reached(ground: Ground, registered: Registered) -> list[tuple[str, Function
     """The functions in C++ that a route leads to, guessed ones among them; none where its handler is not known."""
     if find_handler(ground.index, registered.file, registered.route) is None:
         return []
+    return [
+        (path, function) for path, function in _functions(ground) if (path, function.name) in _keys(ground, registered)
+    ]
+
+
+def _readers(ground: Ground, registered: Registered) -> list[tuple[str, Function]]:
+    """The functions that may read the body of a route: what it leads to, and what may be run for it by others.
+
+    Work that is queued is done by code that no call leads to. So all counts that somebody calls, apart from what only
+    other routes lead to.
+    """
+    reached = _reached(ground, registered)
+    if not reached:
+        return []
+    own = {(path, function.name) for path, function in reached}
+    handlers = {
+        (r.file, r.route.handler): r for r in ground.routes.known if r.route.handler != registered.route.handler
+    }
+    others: set[Key] = set().union(*(_keys(ground, r) for r in list(handlers.values())[:MAX_ROUTES])) - own
+    called = {call.rpartition(".")[2] for _, function in _functions(ground) for call in function.calls}
+    rest = [
+        (path, function)
+        for path, function in _functions(ground)
+        if (path, function.name) not in own | others and function.name.rpartition(".")[2] in called
+    ]
+    return reached + rest
+
+
+def _keys(ground: Ground, registered: Registered) -> set[Key]:
     reach = ground.reach(registered)
     reach.of("", "")
-    found: list[tuple[str, Function]] = []
-    for path, symbol in list(reach.depth)[:MAX_FUNCTIONS]:
-        function = ground.index.local(path).get(symbol)
-        if isinstance(function, Function) and language_of(path) is CPP and not ASIDE.search(path):
-            found.append((path, function))
-    return found
+    return set(reach.depth)
+
+
+def _functions(ground: Ground) -> list[tuple[str, Function]]:
+    """All functions in C++ of the files read so far, those of tests and examples aside."""
+    files = [(p, f) for p, f in ground.index.loaded.items() if language_of(p) is CPP and not ASIDE.search(p)]
+    return [(path, function) for path, facts in files for function in facts.functions]
 
 
 def _bound(ground: Ground, path: str, function: Function, key: str) -> Bound | None:

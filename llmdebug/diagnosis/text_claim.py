@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llmdebug.diagnosis import blame, prompts, quoted
 from llmdebug.diagnosis.blame import Evidence
@@ -342,13 +342,14 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
     body, kind = question.body, evidence.kind
     if kind == "auth":
         return kind, []
+    if kind == "bad_value" and any(_is_looked_for(pointer, evidence, body) for pointer in evidence.near):
+        kind = "missing_field"
+        evidence = replace(evidence, kind=kind)
     fields = blame.from_text(evidence, body)
     if kind == "malformed_json" and body is not None and not isinstance(body, dict):
         return "wrong_type", [blamed("", "the body is JSON, but no object", 0.6)]
     if kind == "missing_field" and fields and value_at(body, fields[0].pointer) in EMPTY:
         kind = "bad_value" if has_pointer(body, fields[0].pointer) else kind
-    if kind == "bad_value" and fields and _is_looked_for(fields[0].pointer, evidence, body):
-        kind = "missing_field"
     if item is not None and item.pointer:
         pointed = blamed(item.pointer, "the complaint points here", 0.9, item.place)
         fields = [pointed, *(f for f in fields if f.pointer != item.pointer)]
@@ -380,7 +381,7 @@ def settle(evidence: Evidence, question: Question, item: Located | None = None) 
 def _is_looked_for(pointer: str, evidence: Evidence, body: object) -> bool:
     """Whether the request lacks a field that the check before the refusal looks for and the text names."""
     holder, _, key = pointer.rpartition("/")
-    lacking = pointer in evidence.near and not has_pointer(body, pointer) and has_pointer(body, holder)
+    lacking = not has_pointer(body, pointer) and has_pointer(body, holder)
     return lacking and any(name == key for name, _ in blame.names_in(evidence.text))
 
 
