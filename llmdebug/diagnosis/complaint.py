@@ -58,6 +58,8 @@ class Complaint(msgspec.Struct, frozen=True):
     """Line and column of the body, 1-based, where they are given."""
     word: str = ""
     """The name that no variant of an enum has."""
+    speaker: str = ""
+    """The language whose library says so; empty for Python."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,7 +310,7 @@ def _read_text(text: str, envelope: _Envelope, depth: int) -> None:
 
 
 def _complaint(entry: Entry) -> Complaint:
-    kept = entry.given, entry.at, entry.word
+    kept = entry.given, entry.at, entry.word, entry.speaker
     return Complaint(entry.message, entry.loc, entry.type, entry.input, entry.title, *kept)
 
 

@@ -36,7 +36,7 @@ def decoder_entries(text: str) -> list[Entry]:
         kind = next((name for pattern, name in _GO_TYPES if pattern.match(told["type"])), "dict_type")
         path = tuple(told["path"].split(".")) if told["path"] else ()
         title = told["struct"] or told["type"].rpartition(".")[2]
-        found.append(Entry(told[0], ("body", *path), kind, title=title, given=told["given"]))
+        found.append(Entry(told[0], ("body", *path), kind, title=title, given=told["given"], speaker="go"))
     if not found and _GO_MALFORMED.match(text):
-        found.append(Entry(text, (), "json_invalid"))
+        found.append(Entry(text, (), "json_invalid", speaker="go"))
     return found

@@ -14,18 +14,29 @@ from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import Problem, early_validators, is_told
 from llmdebug.diagnosis.serde_place import placed
 from llmdebug.diagnosis.verdict import Kind
+from llmdebug.index.languages import PYTHON, language_of
 from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.types import Object, Type
 
 
 def folded(ground: Ground | None, registered: Registered | None, question: Question) -> list[Located]:
-    """The located complaints of an answer, unions folded."""
-    found = [located(c, question.body) for c in question.answer.complaints if c.loc or c.type]
+    """The located complaints of an answer, unions folded; none of a library that the tree's language does not have."""
+    spoken = [c for c in question.answer.complaints if _may_say(ground, registered, c)]
+    found = [located(c, question.body) for c in spoken if c.loc or c.type]
     own: list[Problem] = []
     if ground and registered:
         kind = ground.inputs(registered).body
         own = ground.checker.check(kind, question.body) if kind is not None else []
     return fold([placed(item, question, own) for item in found], question.body, own)
+
+
+def _may_say(ground: Ground | None, registered: Registered | None, complaint: Complaint) -> bool:
+    """Whether the library that says so is one of the language that the route, or the tree, is written in."""
+    if ground is None:
+        return True
+    paths = [registered.file] if registered is not None else ground.index.base()
+    languages = {language_of(path).name for path in paths}
+    return not languages or (complaint.speaker or PYTHON.name) in languages
 
 
 def from_schema(ground: Ground, registered: Registered | None, question: Question, item: Located) -> Finding | None:

@@ -50,7 +50,7 @@ def serde_entries(text: str) -> list[Entry]:
     """The complaint that a text holds, if serde wrote it: one at most, as serde stops at the first."""
     text = text[:MAX_TEXT]
     if _BROKEN.search(text) and "type:" not in text.partition(" at line ")[0]:
-        return [Entry(text, (), "json_invalid")]
+        return [Entry(text, (), "json_invalid", speaker="rust")]
     match = _SAID.search(text)
     if match is None:
         return []
@@ -66,6 +66,7 @@ def serde_entries(text: str) -> list[Entry]:
             title=match["union"] or match["flat"] or "",
             at=at,
             word=match["variant"] or "",
+            speaker="rust",
         )
     ]
 

@@ -41,6 +41,8 @@ class Entry(msgspec.Struct, frozen=True):
     """Line and column of the body, 1-based, where the text gives them."""
     word: str = ""
     """The name that no variant of an enum has."""
+    speaker: str = ""
+    """The language whose library says so; empty for Python."""
 
 
 _HEADER = re.compile(r"(?<!\d)(\d{1,6}) validation errors? for ([^\n]+)\n")

@@ -234,3 +234,11 @@ def test_twins_are_told_apart_by_the_words_before_them(index: Index) -> None:
 def test_what_is_not_supported_is_blamed(index: Index) -> None:
     found = asked(index, {**CHAT, "think": True}, 400, {"error": '"tiny" does not support thinking'})
     assert (found.kind, found.fields[0].pointer) == ("unsupported", "/think")
+
+
+PYDANTIC = [{"type": "string_type", "loc": ["body", "messages", 0, "content"], "msg": "Input should be a valid string"}]
+
+
+def test_what_pydantic_says_gets_no_place_in_go(index: Index) -> None:
+    found = asked(index, {**CHAT, "messages": [{"role": "user", "content": 1}]}, 422, {"detail": PYDANTIC})
+    assert (found.kind, found.fields[0].pointer, found.sites) == ("wrong_type", "/messages/0/content", ())
