@@ -25,6 +25,7 @@ MAX_ROOTS = 6
 MAX_READS = 60
 MAX_NAMES = 6
 _NAME = re.compile(r"[A-Za-z_]\w{2,60}")
+_PARSING = re.compile(rb"\bparse\s*\(\s*\w*req\w*(?:\.|->)body\b")
 _CONTINUED = re.compile(rb"\s*(?:->|\.|,|\?|:|\+)")
 """A line that goes on with the statement of the line before."""
 
@@ -71,8 +72,21 @@ def ways(
 
 
 def reads_of(ground: Ground, key: str, reach: Reach | None) -> list[KeyRead]:
-    """The lines of the files read so far that read a key and fail where that can't be read, the reached ones first."""
-    quoted = re.compile(rb"(?:\bat\s*\(|\bvalue\s*\(|\[)\s*\"" + re.escape(key.encode()) + rb"\"\s*[\]),]")
+    """The lines of the files read so far that read a key and fail where that can't be read, the reached ones first.
+
+    Where there are none: those that hand the key to what reads it.
+    """
+    name = rb"\s*\"" + re.escape(key.encode("utf-8", "replace")) + rb"\"\s*[\]),]"
+    read = _lines_with(ground, re.compile(rb"(?:\bat\s*\(|\bvalue\s*\(|\[)" + name), reach)
+    return read or _lines_with(ground, re.compile(rb"\w\(" + name), reach)
+
+
+def parsing_lines(ground: Ground, reach: Reach) -> list[KeyRead]:
+    """The lines that parse the body of a request, those that the route leads to, the nearest first."""
+    return [read for read in _lines_with(ground, _PARSING, reach) if read.depth is not None]
+
+
+def _lines_with(ground: Ground, quoted: re.Pattern[bytes], reach: Reach | None) -> list[KeyRead]:
     found: list[KeyRead] = []
     for path, facts in list(ground.index.loaded.items()):
         if language_of(path) is not CPP or ASIDE.search(path):

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from llmdebug.diagnosis.cppcode import KeyRead, reads_of, ways
+from llmdebug.diagnosis.blame import names_in
+from llmdebug.diagnosis.cppcode import KeyRead, parsing_lines, reads_of, ways
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.locate import walk
@@ -63,17 +64,25 @@ def from_json_exception(ground: Ground, registered: Registered | None, question:
     rest = text[told.end() : MAX_TEXT]
     key, types = KEY.match(rest), TYPES.match(rest)
     if told[1] == "parse_error":
-        return _unparsed(ground, registered, question)
+        return unparsed(ground, registered) if question.is_unreadable or question.body is None else None
     if key is not None:
         return _found(ground, "missing_field", _lacking(ground, registered, question, key[1], wrapping), wrapping)
     if types is not None:
         wanted, given = types[1] or "", types[2] or types[4]
+        named = _named(ground, registered, question, text[: told.start()], given, wrapping)
+        if named:
+            return _found(ground, "wrong_type", named, wrapping)
         return _found(ground, "wrong_type", _mistyped(ground, registered, question, wanted, given, wrapping), wrapping)
     return None
 
 
-def _unparsed(ground: Ground, registered: Registered | None, question: Question) -> Finding | None:
-    return unreadable_body(ground, registered) if question.is_unreadable or question.body is None else None
+def unparsed(ground: Ground, registered: Registered | None) -> Finding:
+    """The finding for a body that is no JSON: the line that parses it, where the route leads to one."""
+    finding = unreadable_body(ground, registered)
+    for read in parsing_lines(ground, ground.reach(registered))[:1] if registered is not None else ():
+        why = ("reads the body as JSON",)
+        finding.spots.insert(0, Spot(read.path, read.line, read.line, read.function.name, "checks", 0.9, why))
+    return finding
 
 
 def _wrapping(ground: Ground, text: str, place: int) -> list[Match]:
@@ -115,13 +124,26 @@ def _mistyped(
     return sorted(found, key=lambda each: each.rank)
 
 
+def _named(
+    ground: Ground, registered: Registered | None, question: Question, before: str, given: str, wrapping: list[Match]
+) -> list[_Place]:
+    """The lines that read a field which the words before the library's own name, and what in it has the type."""
+    found: list[_Place] = []
+    for key in (name for name, quoted in names_in(before) if quoted and name in question.fields):
+        inside = [p for p, v in walk(question.fields[key], pointers.join(key)) if _is_of(v, given)]
+        pointer = inside[0] if len(inside) == 1 else pointers.join(key)
+        found += [_Place(read, pointer, _rank(read, wrapping, False)) for read in _reads(ground, registered, key)]
+    return sorted(found, key=lambda each: each.rank)
+
+
 def _reads(ground: Ground, registered: Registered | None, key: str) -> list[KeyRead]:
     return reads_of(ground, key, ground.reach(registered) if registered else None)
 
 
 def _rank(read: KeyRead, wrapping: list[Match], certain: bool) -> tuple[int, ...]:
-    held = any(m.path == read.path and m.rejection.symbol == read.function.name for m in wrapping)
-    return (not held, read.depth is None, not certain, read.depth or 0)
+    here = any(m.path == read.path and m.rejection.symbol == read.function.name for m in wrapping)
+    near = any(m.path == read.path for m in wrapping)
+    return (0 if here else 1 if near else 2, read.depth is None, not certain, read.depth or 0)
 
 
 def _is_of(value: Any, given: str) -> bool:

@@ -231,3 +231,22 @@ def test_a_tree_that_serves_in_python_is_read_in_python_alone(tmp_path: Path) ->
     (tmp_path / "server.cpp").write_text(SERVER)
     index = open_index(open_tree(str(tmp_path)), keep=False)
     assert list(index.paths) == ["server.py"]
+
+
+def test_a_body_that_is_no_json_leads_to_the_line_that_parses_it(index: Index) -> None:
+    said = "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error"
+    exchange = Exchange(
+        request=Request(method="POST", url="http://127.0.0.1:8080/v1/embeddings", headers=(), body=b'{"input"'),
+        response=Response(status=500, headers=(), body=json.dumps(error(500, said)).encode()),
+    )
+    diagnosis = diagnose(exchange, [index])
+    assert diagnosis.kind == "malformed_json"
+    assert place(diagnosis) == line_of("server.cpp", "json::parse(req.body)")
+
+
+def test_a_field_that_is_named_before_the_librarys_words_is_blamed_to_the_element(index: Index) -> None:
+    said = "Field 'encoding_format': [json.exception.type_error.302] type must be string, but is number"
+    body = {"input": ["a"], "encoding_format": ["x", 3], "dimensions": 4}
+    diagnosis = told(index, "/v1/embeddings", body, 400, error(400, said))
+    assert place(diagnosis) == line_of("server.cpp", 'body.at("encoding_format")')
+    assert diagnosis.fields[0].pointer == "/encoding_format/1"
