@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from tree_sitter import Node
@@ -35,6 +36,7 @@ TYPE_TESTS: dict[str, Callable[[Any], bool]] = {
 ON_AS_IT_IS = frozenset({"get", "get_ref", "value_or", "as_string", "c_str", "str", "data", "begin", "front_value"})
 KEY_READERS = frozenset({"at", "value", "find", "contains", "count", "get_value", "has"})
 MAX_CHOICES = 24
+MAX_LOOKED_AT = 2_000
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: bool(a < b),
     ">": lambda a, b: bool(a > b),
@@ -135,11 +137,12 @@ class Evaluator:
             return _child(Value(self.body, NOTHING, ""), name)
         if BODY_NAMES.match(name):
             return Value(self.body, NOTHING, "")
-        named = [v for v in _below(Value(self.body, NOTHING, ""), 0) if _key(v) in {name, name + "s"}]
+        inner = list(islice(_below(Value(self.body, NOTHING, ""), 0), MAX_LOOKED_AT))
+        named = [v for v in inner if _key(v) in {name, name + "s"}]
         exact = [v for v in named if _key(v) == name]
         held = exact or [e for v in named for e in _elements(v)]
         if not held and name in {"msg", "message"}:
-            held = [e for v in _below(Value(self.body, NOTHING, ""), 0) if _key(v) == "messages" for e in _elements(v)]
+            held = [e for v in inner if _key(v) == "messages" for e in _elements(v)]
         if len(held) == 1:
             return held[0]
         if held:

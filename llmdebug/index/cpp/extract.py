@@ -7,22 +7,36 @@ handed. What other lambdas do counts to the function around them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from llmdebug.index.cpp.answers import (
+    BLOCKS,
+    CONSTANT,
+    STATUS,
+    STATUS_NAME,
+    answered,
+    runs_handler,
+    status_before,
+    status_in,
+)
 from llmdebug.index.cpp.messages import raised_by, told
-from llmdebug.index.cpp.syntax import NAMES, arguments, called, declared_name, last, owner_of, string_of
-from llmdebug.index.facts import Class, FileFacts, Function, Handler, Parameter, Rejection, Route, Template
-from llmdebug.index.grammar import around, end_line_of, is_message, line_of, root_of, text_of, within
+from llmdebug.index.cpp.scopes import (
+    HOOKS,
+    VERBS,
+    Place,
+    Scope,
+    function_of,
+    name_of_handed,
+    named_in,
+    parameters_of,
+    path_of,
+    symbol_of,
+)
+from llmdebug.index.cpp.syntax import arguments, called, declared_name, last, owner_of, string_of
+from llmdebug.index.facts import Class, FileFacts, Handler, Rejection, Route, Template
+from llmdebug.index.grammar import end_line_of, is_message, line_of, root_of, text_of, within
 
-VERBS = {name: name.upper() for name in ("get", "post", "put", "delete", "patch", "options", "head")} | {
-    "del": "DELETE"
-}
-HOOKS = frozenset({"set_pre_routing_handler", "set_pre_request_handler"})
-"""Registrations of what sees each request before the routes."""
-OTHER_HOOKS = frozenset({"set_error_handler", "set_exception_handler", "set_post_routing_handler"})
 MAKERS = re.compile(
     r"(?i)err(?:or)?s?(?:_|$)|(?:^|_)(?:err|error)|fail|reject|refuse|abort_request|bad_?request|set_content"
 )
@@ -31,13 +45,7 @@ LOGS = re.compile(r"(?i)^(?:log|print|f?printf|debug|trace|warn|info|perror|cerr
 ASSERTS = re.compile(r"ASSERT|ABORT|FATAL|^(?:D?CHECK)|^assert$")
 GATHERED = frozenset({"push_back", "emplace_back", "append", "insert"})
 ERROR_NAME = re.compile(r"(?i)(?:^|_|\.)(?:err|error|errors|reason)(?:_?(?:msg|message|str|text))?_?$")
-CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-STATUS = re.compile(r"(?:^|_)([45]\d\d)$")
-STATUS_NAME = re.compile(r"(?i)(?:status|code)(?:_code)?$")
 CLASSES = ("class_specifier", "struct_specifier")
-BLOCKS = ("compound_statement", "case_statement", "function_definition", "lambda_expression")
-REQUEST = re.compile(r"^\[[^\]]*\]\s*\([^)]*[Rr]eq")
-"""The heading of a lambda that takes a request."""
 NEAR = 4
 """Lines between the words of a refusal and the call that sends them."""
 MAX_TRIED = 4
@@ -52,33 +60,6 @@ def extract(path: str, data: bytes) -> FileFacts:
     reading = _File()
     reading.read(root)
     return reading.facts(path)
-
-
-@dataclass
-class Scope:
-    """A function, or a lambda that has a name."""
-
-    symbol: str
-    node: Node
-    calls: list[Node] = field(default_factory=list)
-    values: dict[str, list[tuple[int, Node, bool]]] = field(default_factory=dict)
-    """What its variables are set to."""
-    spoken: list[Node] = field(default_factory=list)
-    """Statements and expressions that may refuse, calls aside."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A node on the way through a file; asking a node for its parent would walk down from the root each time."""
-
-    node: Node
-    parent: Node | None
-    grand: Node | None
-    scope: Scope
-    owner: str = ""
-    """The class around it."""
-    said: bool = False
-    """Whether a refusal around it tells its words already."""
 
 
 class _File:
@@ -102,27 +83,27 @@ class _File:
             handlers=tuple(self.handlers),
             middlewares=tuple(dict.fromkeys(self.hooks)),
             classes=tuple(self.classes),
-            functions=tuple(_function(scope) for scope in self.scopes),
+            functions=tuple(function_of(scope) for scope in self.scopes),
             rejections=tuple(sorted(self.rejections, key=lambda r: r.line)),
         )
 
     def read(self, root: Node) -> None:
         """Sort all nodes into the functions that they stand in; then tell what these register and refuse."""
-        pending = [_Place(root, None, None, self.top)]
+        pending = [Place(root, None, None, self.top)]
         while pending:
             here = pending.pop()
             node, scope, owner, said = here.node, here.scope, here.owner, here.said
             if node.type in CLASSES:
                 owner = self._class(node) or owner
             elif node.type in {"function_definition", "lambda_expression"}:
-                symbol = _symbol(here)
+                symbol = symbol_of(here)
                 if symbol and node.child_by_field_name("body") is not None:
                     scope = Scope(symbol, node)
                     self.scopes.append(scope)
             else:
                 self._sort(here)
             said = node.type not in BLOCKS and (said or _tells(node))
-            pending += [_Place(c, node, here.parent, scope, owner, said) for c in reversed(node.named_children)]
+            pending += [Place(c, node, here.parent, scope, owner, said) for c in reversed(node.named_children)]
         for each in self.scopes:
             self._gather_registrars(each)
         for each in [self.top, *self.scopes]:
@@ -130,7 +111,7 @@ class _File:
 
     def _gather_registrars(self, scope: Scope) -> None:
         """Functions that register what they are handed: `svr.Post("/v1/" + endpoint, handler)`."""
-        own = {parameter.name for parameter in _parameters(scope.node)}
+        own = {parameter.name for parameter in parameters_of(scope.node)}
         for call in scope.calls:
             given = arguments(call)
             verb = VERBS.get(called(call).lower())
@@ -149,7 +130,7 @@ class _File:
             )
         return name
 
-    def _sort(self, here: _Place) -> None:
+    def _sort(self, here: Place) -> None:
         node, scope = here.node, here.scope
         match node.type:
             case "call_expression":
@@ -199,12 +180,12 @@ class _File:
 
     def _route(self, call: Node, verb: str, scope: Scope, prefix: str = "") -> None:
         given = arguments(call)
-        path = _path(given[0], prefix) if len(given) > 1 else None
+        path = path_of(given[0], prefix) if len(given) > 1 else None
         if path is None:
             return
-        names = [name for handler in given[1:] for name in _named(handler)]
+        names = [name for handler in given[1:] for name in named_in(handler)]
         if given[-1].type == "lambda_expression":
-            names.append(_handed_lambda(call, f"{scope.symbol}." if scope.symbol else ""))
+            names.append(name_of_handed(call, f"{scope.symbol}." if scope.symbol else ""))
         handler = names[-1] if names else ""
         others = [*names[:-1], *self.standing_for.get(handler, ())]
         before = tuple(dict.fromkeys(name for name in others if name != handler))
@@ -221,8 +202,8 @@ class _File:
             return
         said = _handed(call, scope)
         if said:
-            kind, status = _answered(call)
-            self._reject(call, scope, "returns", said, kind or name, status or _status_before(call))
+            kind, status = answered(call)
+            self._reject(call, scope, "returns", said, kind or name, status or status_before(call))
 
     def _assigned(self, node: Node, scope: Scope) -> None:
         """A text that a variable for errors is set to."""
@@ -237,7 +218,7 @@ class _File:
         """`{"message", "…"}` and its like, apart from those that a refusing call is handed."""
         said = list(told(node, scope.values))
         if said:
-            self._reject(node, scope, "returns", said, "", _status_in(node))
+            self._reject(node, scope, "returns", said, "", status_in(node))
 
     def _reject(
         self, node: Node, scope: Scope, role: str, said: list[Template], raised: str, status: int | None = None
@@ -264,7 +245,7 @@ class _File:
     def _caught(self, node: Node) -> None:
         """What an exception is answered with by code that all handlers run in."""
         tried = node.parent.child_by_field_name("body") if node.parent is not None else None
-        if tried is None or len(tried.named_children) > MAX_TRIED or not _runs_handler(tried):
+        if tried is None or len(tried.named_children) > MAX_TRIED or not runs_handler(tried):
             return
         held = node.child_by_field_name("parameters")
         kinds = [last(p.child_by_field_name("type")) for p in held.named_children] if held is not None else []
@@ -275,126 +256,6 @@ class _File:
         statuses = tuple(int(m[1]) for n in within(body, "number_literal") if (m := STATUS.search(text_of(n))))
         if constants or statuses:
             self.handlers.append(Handler(tuple(kinds), "", statuses, line_of(node), tuple(constants)))
-
-
-def _function(scope: Scope) -> Function:
-    calls = dict.fromkeys(_spoken(call.child_by_field_name("function")) for call in scope.calls)
-    handed = (argument for call in scope.calls for argument in arguments(call) if argument.type in NAMES)
-    calls |= dict.fromkeys(_spoken(argument) for argument in handed)
-    return Function(
-        name=scope.symbol,
-        line=line_of(scope.node),
-        end_line=end_line_of(scope.node),
-        parameters=tuple(_parameters(scope.node)),
-        calls=tuple(call for call in calls if call),
-    )
-
-
-def _spoken(target: Node | None) -> str:
-    """A call as facts tell it: `name`, `namespace.name`, `self.name`, `~local.name`, `.name` on an expression."""
-    name = last(target)
-    if target is None or not name:
-        return ""
-    if target.type == "field_expression":
-        held = target.child_by_field_name("argument")
-        if held is None or text_of(held) == "this":
-            return f"self.{name}"
-        return f"~{text_of(held)}.{name}" if held.type == "identifier" else f".{name}"
-    if target.type == "qualified_identifier":
-        scope = last(target.child_by_field_name("scope")) or text_of(target.child_by_field_name("scope"))
-        return "" if scope == "std" else f"{scope}.{name}" if scope.isidentifier() else name
-    return name
-
-
-def _symbol(here: _Place) -> str:
-    """The name of a function, or of a lambda that has one; empty for others."""
-    node, scope, owner, parent = here.node, here.scope, here.owner, here.parent
-    if node.type == "function_definition":
-        declarator = node.child_by_field_name("declarator")
-        while declarator is not None and declarator.type != "function_declarator":
-            declarator = declarator.child_by_field_name("declarator") or next(iter(declarator.named_children), None)
-        target = declarator.child_by_field_name("declarator") if declarator is not None else None
-        if target is None:
-            return ""
-        held = _scope_name(target)
-        name = last(target) or text_of(target)
-        return f"{held or owner}.{name}" if held or owner else name
-    within_symbol = f"{scope.symbol}." if scope.symbol else ""
-    if parent is None:
-        return ""
-    if parent.type == "init_declarator":
-        return within_symbol + declared_name(parent.child_by_field_name("declarator"))
-    if parent.type == "assignment_expression":
-        left = parent.child_by_field_name("left")
-        if left is not None and left.type == "field_expression" and text_of(left).startswith("this->"):
-            return f"{scope.symbol.rpartition('.')[0]}.{last(left)}".lstrip(".")
-        return within_symbol + last(left)
-    call = here.grand
-    if parent.type == "argument_list" and call is not None and call.type == "call_expression":
-        return _handed_lambda(call, within_symbol)
-    return ""
-
-
-def _handed_lambda(call: Node, within_symbol: str) -> str:
-    """The name of a lambda that a registration is handed."""
-    name, given = called(call), arguments(call)
-    first = string_of(given[0]) if len(given) > 1 else None
-    path = _path(given[0]) if name.lower() in VERBS and len(given) > 1 else None
-    if path is None and first and not any(c.isspace() for c in first) and REQUEST.search(text_of(given[-1])[:200]):
-        path = first
-    if path is not None:
-        return f"{within_symbol}{name} {path.replace('.', '_')}"
-    return within_symbol + name if name in HOOKS | OTHER_HOOKS else ""
-
-
-def _scope_name(target: Node) -> str:
-    """The class, or else the namespace, that a definition `A::B::f` belongs to."""
-    found = ""
-    while target.type == "qualified_identifier":
-        scope, name = target.child_by_field_name("scope"), target.child_by_field_name("name")
-        found = last(scope) or text_of(scope)
-        if name is None:
-            break
-        target = name
-    return found if found.isidentifier() else ""
-
-
-def _parameters(node: Node) -> Iterator[Parameter]:
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.child_by_field_name("parameters") is None:
-        declarator = declarator.child_by_field_name("declarator") or next(iter(declarator.named_children), None)
-    held = declarator.child_by_field_name("parameters") if declarator is not None else None
-    for declared in held.named_children if held is not None else ():
-        name = declared_name(declared.child_by_field_name("declarator"))
-        if name:
-            yield Parameter(name, line=line_of(declared))
-
-
-def _path(node: Node, prefix: str = "") -> str | None:
-    """The path that a registration names, its parameters as `{name}`; None for what is no path."""
-    text = string_of(node)
-    text = prefix + text if text is not None else None
-    if text is None and node.type == "binary_expression":
-        right = node.child_by_field_name("right")
-        text = string_of(right)
-    if text is None and node.type == "call_expression" and len(arguments(node)) == 1:
-        text = string_of(arguments(node)[0])
-    if text is None or not text.startswith("/") or any(c.isspace() for c in text):
-        return None
-    text = re.sub(r"/:(\w+)", r"/{\1}", text)
-    return re.sub(r"\((?!\?)[^()]*\)", "{value}", text)
-
-
-def _named(node: Node) -> Iterator[str]:
-    """The functions that a registration names, also as arguments of others that wrap them."""
-    if node.type in NAMES:
-        yield last(node)
-    elif node.type == "call_expression":
-        yield called(node)
-        for argument in arguments(node):
-            yield from _named(argument)
-    elif node.type == "pointer_expression" and node.named_children:
-        yield from _named(node.named_children[0])
 
 
 def _line_of_words(node: Node, scope: Scope) -> int:
@@ -421,49 +282,3 @@ def _tells(node: Node) -> bool:
 
 def _is_maker(name: str) -> bool:
     return bool(MAKERS.search(name)) and not LOGS.search(name) and not name.isupper()
-
-
-def _answered(call: Node) -> tuple[str, int | None]:
-    """The kind of error, and the status, that a refusing call names."""
-    kind, status = "", None
-    for argument in arguments(call):
-        for node in within(argument, "identifier", "number_literal", "qualified_identifier"):
-            spoken = text_of(node).rpartition("::")[2]
-            if found := STATUS.search(spoken):
-                status = int(found[1])
-            elif CONSTANT.fullmatch(spoken):
-                kind = spoken
-    return kind, status
-
-
-def _status_in(node: Node) -> int | None:
-    """The status that a JSON error itself names."""
-    for pair in within(node, "initializer_list"):
-        parts = pair.named_children
-        if len(parts) == 2 and string_of(parts[0]) in {"code", "status"} and STATUS.search(text_of(parts[1])):
-            return int(text_of(parts[1]))
-    return _status_before(node)
-
-
-def _status_before(node: Node) -> int | None:
-    """The status that a statement beside this one in the same block sets."""
-    block = around(node, *BLOCKS)
-    if block is None:
-        return None
-    found: int | None = None
-    for statement in block.named_children:
-        for each in within(statement, "assignment_expression", but=frozenset(BLOCKS)):
-            status = STATUS.search(text_of(each.child_by_field_name("right")))
-            if status and STATUS_NAME.search(text_of(each.child_by_field_name("left"))):
-                found = int(status[1]) if line_of(each) <= line_of(node) or found is None else found
-    return found
-
-
-def _runs_handler(tried: Node) -> bool:
-    """Whether a block runs a handler that it was given, or throws on what one threw."""
-    for call in within(tried, "call_expression"):
-        if called(call) == "rethrow_exception":
-            return True
-        if any(re.fullmatch(r"(?:\w*_)?req(?:uest)?", text_of(argument)) for argument in arguments(call)):
-            return True
-    return False
