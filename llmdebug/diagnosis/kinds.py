@@ -205,7 +205,7 @@ def kind_of_text(text: str, status: int = 400) -> Kind:
     if status in (401, 407, 511) or (status == 403 and not CUES["unsupported"].search(text)):
         return "auth"
     if status == 413:
-        return "payload_too_large"
+        return "context_length" if CUES["context_length"].search(text) else "payload_too_large"
     if status == 415:
         return "content_type"
     if status == 405:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from llmdebug.index.build import Index
-from llmdebug.index.facts import FileFacts, Mount, Route
+from llmdebug.index.facts import NAMED_PATH, FileFacts, Mount, Route
 from llmdebug.index.languages import ASIDE, PYTHON
-from llmdebug.index.python.names import absolute
+from llmdebug.index.python.names import absolute, define
 
 MAX_PREFIXES = 12
 MAX_HOPS = 4
@@ -60,9 +60,21 @@ class Routes:
         prefixes = _Prefixes(self.index, facts)
         for file in facts:
             for route in file.routes:
+                own = self._path(file.path, route.path)
+                if own is None:
+                    continue
                 found = prefixes.of(file.path, route)
                 for prefix, mounts, mounted in found:
-                    self.known.append(Registered(file.path, route, join(prefix, route.path), mounts, mounted))
+                    self.known.append(Registered(file.path, route, join(prefix, own), mounts, mounted))
+
+    def _path(self, file: str, written: str) -> str | None:
+        """A registered path, the constant that it ends in followed to its file; None where that is not found."""
+        before, named, name = written.partition(NAMED_PATH)
+        if not named:
+            return written
+        found = define(self.index, file, name)
+        text = found.item if found is not None else None
+        return before + text.strip("'\"") if isinstance(text, str) and text.strip("'\"").startswith("/") else None
 
     def resolve(self, method: str, path: str) -> Resolution:
         """The registrations for a request; leading parts of the path may belong to a gateway."""

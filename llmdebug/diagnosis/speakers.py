@@ -97,14 +97,16 @@ def _builders(index: Index, match: Match, near: str) -> list[Match]:
     """Where other languages make the error whose text is declared once for all."""
     name = match.rejection.raised
     suffix, last = match.path.rpartition(".")[2], name.rpartition(".")[2]
-    held = [p for p in index.search.files_with([last]) if p.endswith(f".{suffix}") and not ASIDE.search(p)]
+    owner = name.rpartition(".")[0]
+    names = {name, last} if match.rejection.role == "internal" else {name, last, f"{owner}.from"}
+    held = [p for p in index.search.files_with([owner or last]) if p.endswith(f".{suffix}") and not ASIDE.search(p)]
     held = sorted(held, key=lambda p: (p != near, -nearness(p, match.path), p))[:MAX_FILES]
     index.load(held)
     made = [
         msgspec.structs.replace(match, path=path, rejection=msgspec.structs.replace(each, templates=(match.template,)))
         for path in held
         for each in index.loaded[path].rejections
-        if each.role != "internal" and each.raised in {name, last} and _may_fill(each, match)
+        if each.role != "internal" and each.raised in names and _may_fill(each, match)
     ]
     return made[:MAX_SPEAKERS]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from llmdebug.diagnosis import blame, prompts, quoted
 from llmdebug.diagnosis.blame import Evidence
+from llmdebug.diagnosis.branches import is_of_branch, read_before
 from llmdebug.diagnosis.cppcode import aliased
 from llmdebug.diagnosis.finding import Finding, Spot, blamed
 from llmdebug.diagnosis.ground import Ground
@@ -20,6 +21,7 @@ from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.surroundings import word_before, words_of
 from llmdebug.diagnosis.template import EXCEPTION_NAME, Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
+from llmdebug.index.conditions import Surroundings
 from llmdebug.index.facts import HOLE, Class, Function
 from llmdebug.index.languages import ASIDE, CPP, PYTHON
 from llmdebug.index.python.constants import literal
@@ -122,8 +124,11 @@ def _claim(
     if not _is_enough(best, text):
         return None
     alike = [m for m in serving if m.letters >= _share(m, text) * best.letters and m.coverage >= 0.75 * best.coverage]
-    candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best)
+    around = Surroundings(index)
+    candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best, around)
     first = candidates[0]
+    if not first.match.path.endswith(PYTHON.suffixes):
+        first.near = read_before(around, ground, registered, question, first.match.path, first.match.rejection.line)
     if registered is not None and not first.is_backed and not _stands_alone(first.match):
         return None
     if strict and first.refuted:
@@ -151,7 +156,12 @@ def _stands_alone(match: Match) -> bool:
 
 
 def _judge(
-    ground: Ground, registered: Registered | None, question: Question, alike: list[Match], best: Match
+    ground: Ground,
+    registered: Registered | None,
+    question: Question,
+    alike: list[Match],
+    best: Match,
+    around: Surroundings,
 ) -> list[Candidate]:
     """The candidates, best first."""
     study = Study(ground, registered, question)
@@ -175,6 +185,7 @@ def _judge(
             _by_guard(candidate, study)
         elif len(alike) > 1:
             _by_words_around(candidate, ground, words_of(question.body))
+            _by_branch(candidate, around, ground, registered, question)
         if registered is not None:
             candidate.score += 0.6 * nearness(registered.file, match.path)
         candidates.append(candidate)
@@ -304,6 +315,20 @@ def _by_words_around(candidate: Candidate, ground: Ground, spoken_words: frozens
         candidate.back(0.8, f"stands behind {word!r}, which the request says")
     elif word:
         candidate.doubt(0.5, f"stands behind {word!r}, which the request does not say")
+
+
+def _by_branch(
+    candidate: Candidate, around: Surroundings, ground: Ground, registered: Registered | None, question: Question
+) -> None:
+    """Whether the branch that a rejection stands in is for what was sent."""
+    match = candidate.match
+    if registered is None:
+        return
+    taken = is_of_branch(around, ground, registered, question, match.path, match.rejection.line)
+    if taken:
+        candidate.back(1.5, "its branch is for such values")
+    elif taken is not None:
+        candidate.doubt(1.5, "its branch is for other values")
 
 
 def _contradicted(candidate: Candidate, study: Study) -> bool:

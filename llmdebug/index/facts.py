@@ -14,6 +14,8 @@ HOLE = None
 """Stands in a template for a part that is only known at run time."""
 BODY = "Body()"
 """The default of a parameter that stands for what a function in another language reads the body into."""
+NAMED_PATH = "$"
+"""Stands in a path before the name of a constant of another file, which the rest of the path is."""
 QUERY = "Query()"
 """The same of the query."""
 

@@ -19,7 +19,7 @@ from llmdebug import __version__
 from llmdebug.index.facts import FileFacts
 from llmdebug.source.tree import TreeFile
 
-FORMAT = f"{__version__}/44"
+FORMAT = f"{__version__}/50"
 FOLDER_VARIABLE = "LLMDEBUG_CACHE_DIR"
 
 

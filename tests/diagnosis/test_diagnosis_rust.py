@@ -28,7 +28,26 @@ pub fn app(state: State) -> Router {
         .layer(middleware::from_fn(check_key));
     Router::new()
         .nest("/v1", guarded)
+        .route(paths::TOKENS.path, post(tokens))
         .route("/health", get(health))
+}
+
+async fn tokens(Json(req): Json<TokensRequest>) -> Result<Json<Tokens>, (StatusCode, String)> {
+    match req.source {
+        Source::Text { text } if text.is_empty() => {
+            let message = "nothing to be done here".to_string();
+            Err((StatusCode::BAD_REQUEST, message))
+        }
+        Source::Words { .. } => {
+            let count = req.most.unwrap_or(3);
+            if count > LIMIT {
+                let message = format!("that is {count}, more than can be done");
+                return Err((StatusCode::BAD_REQUEST, message));
+            }
+            let message = "nothing to be done here".to_string();
+            Err((StatusCode::BAD_REQUEST, message))
+        }
+    }
 }
 
 async fn check_key(headers: HeaderMap, request: Request, next: Next) -> Result<Response, StatusCode> {
@@ -100,6 +119,19 @@ pub struct ChatRequest {
 }
 
 #[derive(Deserialize)]
+pub struct TokensRequest {
+    pub source: Source,
+    pub most: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Source {
+    Text { text: String },
+    Words { words: Vec<String> },
+}
+
+#[derive(Deserialize)]
 pub struct Message {
     pub role: String,
     pub content: Content,
@@ -132,6 +164,10 @@ pub enum Effort {
     High,
 }
 """
+PATHS = """\
+pub struct Info { pub path: &'static str }
+pub const TOKENS: Info = Info::new("/tokens/count", "POST");
+"""
 HI = [{"role": "user", "content": "hi"}]
 
 
@@ -139,7 +175,7 @@ HI = [{"role": "user", "content": "hi"}]
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     root: Path = tmp_path_factory.mktemp("rust")
     (root / "src").mkdir()
-    for name, text in (("server", SERVER), ("errors", ERRORS), ("check", CHECK), ("types", TYPES)):
+    for name, text in (("server", SERVER), ("errors", ERRORS), ("check", CHECK), ("types", TYPES), ("paths", PATHS)):
         (root / "src" / f"{name}.rs").write_text(text)
     return open_index(open_tree(root), keep=False)
 
@@ -224,6 +260,20 @@ def test_a_status_alone_leads_to_the_middleware(index: Index) -> None:
     found = ask(index, {"messages": HI}, 401, "")
     assert found.kind == "auth"
     assert places(found)[0] == ("src/server.rs", line_of(SERVER, "UNAUTHORIZED"))
+
+
+def test_the_branch_for_the_values_sent_is_the_one(index: Index) -> None:
+    said = "nothing to be done here"
+    of_text = ask(index, {"source": {"kind": "text", "text": ""}}, 400, said, "/tokens/count")
+    of_words = ask(index, {"source": {"kind": "words", "words": []}}, 400, said, "/tokens/count")
+    lines = [number for number, line in enumerate(SERVER.splitlines(), 1) if "Err((StatusCode::BAD_REQUEST" in line]
+    assert [places(of_text)[0], places(of_words)[0]] == [("src/server.rs", lines[0]), ("src/server.rs", lines[2])]
+
+
+def test_the_condition_before_a_refusal_names_the_field(index: Index) -> None:
+    body = {"source": {"kind": "words", "words": ["a"]}, "most": 9}
+    found = ask(index, body, 400, "that is nine, more than can be done", "/tokens/count")
+    assert fields(found) == ["/most"]
 
 
 def test_ignored_keys(index: Index) -> None:

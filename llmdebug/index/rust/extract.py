@@ -18,7 +18,7 @@ from llmdebug.index.rust.kinds import annotation_of, arguments_of, name_of
 from llmdebug.index.rust.refusals import Refusals, Role, status_in
 from llmdebug.index.rust.routes import NAMES, Routes, called, spoken
 from llmdebug.index.rust.structs import Structs
-from llmdebug.index.rust.words import STRINGS, filled, macro_name, of_format, string_of, template_of, tree_of
+from llmdebug.index.rust.words import STRINGS, Texts, filled, macro_name, of_format, string_of, template_of, tree_of
 
 OF_THE_SERVER = frozenset(
     {
@@ -112,7 +112,9 @@ class _File:
         told = template_of(value, {})
         if told is not None and value is not None and value.type in STRINGS:
             self.constants[_name(node)] = repr(string_of(value))
-            self.refusals.constants[_name(node)] = told
+            self.refusals.constants[_name(node)] = [(0, told)]
+        elif value is not None and (path := _path_in(value)):
+            self.constants[_name(node)] = repr(path)
         elif value is not None and re.fullmatch(r"-?[\d_.]+", text_of(value)):
             self.constants[_name(node)] = text_of(value).replace("_", "")
 
@@ -223,7 +225,7 @@ class _File:
         pattern, value = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
         if pattern is None or value is None:
             return
-        spellings = (spoken(each) for each in within(pattern, "scoped_identifier"))
+        spellings = (spoken(each) for each in within(pattern, "scoped_identifier", "scoped_type_identifier"))
         variants = [re.sub(r"^Self\.", f"{owner}.", name) for name in spellings if re.match(r"[A-Z]\w*\.[A-Z]", name)]
         status = status_in(text_of(value)) if variants else None
         if status is not None:
@@ -234,6 +236,14 @@ class _File:
             for told in [text for text in texts if text is not None][:1]:
                 for name in variants:
                     self._declares(told, name, arm, arm)
+
+
+def _path_in(value: Node) -> str:
+    """The path that a constant holds beside other things: `Info::new("/v1/chat", "POST")`."""
+    if value.type not in {"call_expression", "struct_expression"}:
+        return ""
+    texts = (string_of(each) or "" for each in within(value, *STRINGS))
+    return next((text for text in texts if text.startswith("/")), "")
 
 
 def _shown(node: Node) -> Template | None:
@@ -279,14 +289,14 @@ def _name(node: Node) -> str:
     return text_of(node.child_by_field_name("name"))
 
 
-def _texts(nodes: list[Node]) -> dict[str, Template]:
+def _texts(nodes: list[Node]) -> Texts:
     """The texts that variables of a function hold."""
-    found: dict[str, Template] = {}
+    found: Texts = {}
     for node in nodes:
         if node.type == "let_declaration":
             told = template_of(node.child_by_field_name("value"), found)
             if told is not None:
-                found[text_of(node.child_by_field_name("pattern"))] = told
+                found.setdefault(text_of(node.child_by_field_name("pattern")), []).append((node.end_byte, told))
     return found
 
 

@@ -20,6 +20,7 @@ from llmdebug.index.rust.routes import called, line_of_call, receiver_of, spoken
 from llmdebug.index.rust.words import (
     CONVERSIONS,
     STRINGS,
+    Texts,
     filled,
     macro_name,
     string_of,
@@ -52,7 +53,7 @@ OTHER_NAMES = {
     "RANGE_NOT_SATISFIABLE": 416,
     "INTERNAL_SERVER_ERROR": 500,
 }
-VARIANT = re.compile(r"[A-Z]\w*\.[A-Z]\w*|[A-Z]\w*[a-z]\w*")
+VARIANT = re.compile(r"[A-Z]\w*\.[A-Z]\w*|[A-Z]\w*\.from|[A-Z]\w*[a-z]\w*")
 CARRYING = frozenset(
     {
         "parenthesized_expression", "reference_expression", "try_expression", "await_expression", "array_expression",
@@ -93,11 +94,11 @@ class _Way:
 class Refusals:
     """The refusals of one file."""
 
-    constants: dict[str, Template] = field(default_factory=dict)
+    constants: Texts = field(default_factory=dict)
     found: list[Rejection] = field(default_factory=list)
 
     def of_function(
-        self, symbol: str, owner: str, nodes: Iterable[Node], names: dict[str, Template], imports: dict[str, str]
+        self, symbol: str, owner: str, nodes: Iterable[Node], names: Texts, imports: dict[str, str]
     ) -> None:
         """The refusals among the nodes of a function; `owner` is what `Self` stands for in it."""
         known = {**self.constants, **names}
@@ -141,7 +142,7 @@ def _in_full(name: str, imports: dict[str, str]) -> str:
     return f"{owner}.{last}" if owner[:1].isupper() else name
 
 
-def _leaves(node: Node, names: dict[str, Template], owner: str) -> list[tuple[Template | None, str]]:
+def _leaves(node: Node, names: Texts, owner: str) -> list[tuple[Template | None, str]]:
     """What a node may hold of a refusal: a message, or the variant or status that it names."""
     if node.type in STRINGS or (node.type == "identifier" and text_of(node) in names):
         told = template_of(node, names)
@@ -155,7 +156,7 @@ def _leaves(node: Node, names: dict[str, Template], owner: str) -> list[tuple[Te
         told = filled(tree) if name == "format" or RAISING_MACROS.fullmatch(name) else None
         return [(told, "")] if told is not None else []
     if node.type in {"scoped_identifier", "identifier", "scoped_type_identifier"}:
-        name = spoken(node) or ".".join(text_of(node).split("::")[-2:])
+        name = spoken(node)
         name = f"{owner}.{name[5:]}" if owner and name.startswith("Self.") else name
         if name.startswith("StatusCode."):
             return [(None, "")] if status_in(text_of(node)) else []

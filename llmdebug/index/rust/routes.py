@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from llmdebug.index.facts import Mount, Route
+from llmdebug.index.facts import NAMED_PATH, Mount, Route
 from llmdebug.index.grammar import around, line_of, text_of, within
 from llmdebug.index.rust.attributes import meta_of
 from llmdebug.index.rust.words import macro_arguments, macro_name, string_of, tree_of
@@ -17,6 +17,7 @@ VERBS = frozenset({"get", "post", "put", "delete", "patch", "head", "options"})
 ANY_METHOD = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
 NESTS = frozenset({"nest", "nest_service", "merge", "service", "configure"})
 NAMES = ("identifier", "scoped_identifier", "generic_function")
+SPOKEN = frozenset({"identifier", "scoped_identifier", "scoped_type_identifier", "field_identifier"})
 _PARAMETER = re.compile(r"(?<=/):(\w+)|(?<=/)\*(\w+)|\{\*(\w+)\}|\{(\w+):[^{}]*\}|<(\w+)\.\.>")
 
 
@@ -24,7 +25,7 @@ def spoken(node: Node | None) -> str:
     """A name as facts tell it: `module.name`, `Type.name`; empty for what is no name."""
     if node is not None and node.type == "generic_function":
         node = node.child_by_field_name("function")
-    if node is None or node.type not in {"identifier", "scoped_identifier", "field_identifier"}:
+    if node is None or node.type not in SPOKEN:
         return ""
     steps = [step.partition("<")[0] for step in text_of(node).split("::") if step not in {"crate", "super", "self"}]
     return ".".join(step for step in steps[-2:] if step.isidentifier())
@@ -99,8 +100,13 @@ class Routes:
         """A path, as a literal or by the name of a constant."""
         if node.type == "reference_expression" and node.named_children:
             node = node.named_children[-1]
-        named = self.constants.get(text_of(node).rpartition("::")[2], "") if node.type in NAMES else ""
-        return string_of(node) if not named.startswith("'") else named[1:-1]
+        if node.type == "field_expression":
+            node = node.child_by_field_name("value") or node
+        name = text_of(node).rpartition("::")[2] if node.type in NAMES else ""
+        if not name.isupper():
+            return string_of(node)
+        named = self.constants.get(name, "")
+        return named[1:-1] if named.startswith("'") else f"{NAMED_PATH}{name}"
 
     def _route(self, call: Node, arguments: list[Node], symbol: str, placed: set[str]) -> None:
         path, last = self._text(arguments[0]) if len(arguments) == 2 else None, arguments[-1] if arguments else None
@@ -115,7 +121,7 @@ class Routes:
 
     def _add(self, at: Node, path: str, methods: tuple[str, ...], handler: str, router: str, symbol: str) -> None:
         path = _PARAMETER.sub(_plain, path)
-        path = path if path.startswith("/") or not path else f"/{path}"
+        path = path if path.startswith(("/", NAMED_PATH)) or not path else f"/{path}"
         self.routes.append(Route(path, methods, handler, line_of_call(at), line_of_call(at), router, symbol=symbol))
 
     def _prefix(self, call: Node) -> str:

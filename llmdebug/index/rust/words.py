@@ -116,7 +116,17 @@ def _add(parts: list[str | None], piece: str) -> None:
         parts.append(piece)
 
 
-def template_of(node: Node | None, names: dict[str, Template]) -> Template | None:
+Texts = dict[str, list[tuple[int, Template]]]
+"""The texts that names stand for, with the byte from which on each does."""
+
+
+def text_at(names: Texts, node: Node) -> Template | None:
+    """The text that a name stands for where it is used."""
+    before = [told for start, told in names.get(text_of(node), ()) if start <= node.start_byte]
+    return before[-1] if before else None
+
+
+def template_of(node: Node | None, names: Texts) -> Template | None:
     """The message that an expression makes, `names` being texts that names stand for; None where it is none."""
     if node is None:
         return None
@@ -128,7 +138,7 @@ def template_of(node: Node | None, names: dict[str, Template]) -> Template | Non
             tree = tree_of(node) if macro_name(node) in {"format", "concat", "anyhow", "format_args"} else None
             return filled(tree) if tree is not None else None
         case "identifier":
-            return names.get(text_of(node))
+            return text_at(names, node)
         case "reference_expression" | "parenthesized_expression":
             return template_of(node.named_children[-1], names) if node.named_children else None
         case "call_expression":
