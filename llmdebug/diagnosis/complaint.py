@@ -14,6 +14,7 @@ import msgspec
 
 from llmdebug.diagnosis.decoders import decoder_entries
 from llmdebug.diagnosis.printed import printed_entries
+from llmdebug.diagnosis.rules_text import rule_entries
 from llmdebug.diagnosis.serde_text import serde_entries
 from llmdebug.diagnosis.validation_text import Entry, Loc, entries_in, error_name, literal_of, loc_of
 from llmdebug.http.exchange import Response, header
@@ -305,7 +306,8 @@ def _read_text(text: str, envelope: _Envelope, depth: int) -> None:
         if envelope.text:
             return
     envelope.text = text
-    for entry in entries_in(text) or printed_entries(text) or decoder_entries(text) or serde_entries(text):
+    readers = (entries_in, printed_entries, decoder_entries, serde_entries, rule_entries)
+    for entry in next((found for read in readers if (found := read(text))), []):
         envelope.complaints.append(_complaint(entry))
 
 

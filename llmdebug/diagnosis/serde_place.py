@@ -26,7 +26,8 @@ def placed(item: Located, question: Question, own: list[Problem]) -> Located:
     if complaint.at != (0, 0) and len(complaint.loc) <= (1 if named else 0):
         item = replace(item, pointer=_by_position(item, question, named))
     if complaint.word:
-        item = replace(item, pointer=_tag(question.body, item.pointer, complaint.word))
+        tag = _tag(question.body, item.pointer, complaint.word)
+        item = replace(item, pointer=tag, of_union=tag != item.pointer or item.of_union)
     below = [p for p in own if f"{p.pointer}/".startswith(f"{_holder(item, named)}/")]
     if named and not any(p.pointer == item.pointer for p in below):
         last = item.pointer.rpartition("/")[2]

@@ -53,6 +53,8 @@ LIBRARY_PREFIX = re.compile(
 )
 """What is put before a message: by pydantic, by who prints an exception with its class or status, by who tells
 the process that it came from (`[address=…, pid=…]`)."""
+NAMED_RULE = re.compile(r"[\w.\[\]]{1,300}: Validation error: ([^\n]{1,400}?) \[\{.*", re.DOTALL)
+"""A rule whose name is its text, as Rust's `validator` prints one that code of the server's own checks."""
 ADDED_SUFFIX = re.compile(r"\s*\((?:parameter|param)=[^()]*(?:\([^()]*\)[^()]*)*\)\s*$")
 
 
@@ -83,7 +85,8 @@ class Candidate:
 
 def bare(message: str) -> str:
     """A message without what libraries and wrappers put around it."""
-    return ADDED_SUFFIX.sub("", LIBRARY_PREFIX.sub("", message)).strip()
+    rule = NAMED_RULE.fullmatch(message.strip())
+    return ADDED_SUFFIX.sub("", LIBRARY_PREFIX.sub("", rule[1] if rule else message)).strip()
 
 
 def from_text(

@@ -21,7 +21,7 @@ def from_status(ground: Ground, registered: Registered | None, question: Questio
     gates = ground.gate_reach()
     reach = ground.reach(registered) if registered is not None else None
     ranked: list[tuple[int, str, Rejection]] = []
-    for path, facts in ground.index.loaded.items():
+    for path, facts in list(ground.index.loaded.items()):
         for rejection in facts.rejections if not ASIDE.search(path) else ():
             if rejection.status != status or rejection.templates:
                 continue

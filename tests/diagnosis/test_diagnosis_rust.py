@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from llmdebug.diagnosis.complaint import read_answer
 from llmdebug.diagnosis.diagnose import diagnose
+from llmdebug.diagnosis.rules_text import rule_entries
 from llmdebug.diagnosis.serde_text import serde_entries
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.http.exchange import Exchange, Request, Response
@@ -29,7 +30,12 @@ pub fn app(state: State) -> Router {
     Router::new()
         .nest("/v1", guarded)
         .route(paths::TOKENS.path, post(tokens))
+        .route("/rank", post(rank))
         .route("/health", get(health))
+}
+
+async fn rank(ValidatedJson(req): ValidatedJson<RankRequest>) -> Json<Ranks> {
+    Json(run(req).await)
 }
 
 async fn tokens(Json(req): Json<TokensRequest>) -> Result<Json<Tokens>, (StatusCode, String)> {
@@ -116,6 +122,21 @@ pub struct ChatRequest {
     pub suffix: Option<String>,
     #[serde(default)]
     pub effort: Effort,
+}
+
+#[derive(Deserialize, Validate)]
+#[validate(schema(function = "check_rank"))]
+pub struct RankRequest {
+    pub texts: Vec<String>,
+    #[validate(range(max = 10))]
+    pub most: u32,
+}
+
+fn check_rank(req: &RankRequest) -> Result<(), ValidationError> {
+    if req.texts.len() < req.most {
+        return Err(ValidationError::new("fewer texts than most"));
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -310,6 +331,31 @@ def test_what_serde_says(text: str, loc: tuple[str | int, ...], kind: str) -> No
 )
 def test_what_serde_does_not_say(text: str) -> None:
     assert serde_entries(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "loc", "kind"),
+    [
+        ('top_p: Validation error: range [{"min": Number(0.0), "value": Number(-1), "max": Number(1.0)}]', ("top_p",),
+         "greater_than_equal"),
+        ('a[0].n: Validation error: range [{"max": Number(10), "value": Number(12)}]', ("a", 0, "n"), "less_than_equal"),
+        ('stop: Validation error: length [{"min": Number(1), "value": Array []}]', ("stop",), "too_short"),
+        ('stop: Validation error: at most four [{"value": Array []}]', ("stop",), ""),
+        ("__all__: Validation error: one of both [{}]", (), ""),
+    ],
+)  # fmt: skip
+def test_what_the_validator_says(text: str, loc: tuple[str | int, ...], kind: str) -> None:
+    assert [(entry.loc, entry.type) for entry in rule_entries(text)] == [(loc, kind)]
+
+
+def test_a_rule_leads_to_its_field_or_to_its_check(index: Index) -> None:
+    body = {"texts": ["a", "b"], "most": 11}
+    told = ask(index, body, 400, 'most: Validation error: range [{"max": Number(10), "value": Number(11)}]', "/rank")
+    assert (told.kind, fields(told), places(told)[0]) == (
+        "out_of_range", ["/most"], ("src/types.rs", line_of(TYPES, "range(max = 10)") + 1)
+    )  # fmt: skip
+    told = ask(index, body, 400, "__all__: Validation error: fewer texts than most [{}]", "/rank")
+    assert places(told)[0] == ("src/types.rs", line_of(TYPES, "fewer texts"))
 
 
 @given(st.text(alphabet="missing field`:, expected invalid type[]0.at line column", max_size=300))

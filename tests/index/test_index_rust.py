@@ -233,6 +233,33 @@ def test_texts_that_are_declared_with_an_error() -> None:
     }
 
 
+def test_rules_of_the_validator() -> None:
+    known = facts(
+        """
+        #[derive(Deserialize, Validate)]
+        #[validate(schema(function = "check_all"))]
+        struct Ask {
+            #[validate(range(min = -2.0, max = 2.0))]
+            penalty: Option<f32>,
+            #[validate(custom(function = "rules::check_stop"), length(min = 1, message = "stop must hold something"))]
+            stop: Vec<String>,
+        }
+        fn check_all(ask: &Ask) -> Result<(), E> {
+            let mut e = ValidationError::new("the_code");
+            e.message = Some("these do not go together".into());
+            Err(e)
+        }
+        """
+    )
+    penalty, stop = named(known, "Ask").fields
+    assert penalty.constraints == (("ge", "-2.0"), ("le", "2.0"))
+    assert stop.constraints == (("min_length", "1"),)
+    assert [f.calls for f in known.functions if f.name == "Ask.validate"] == [("check_all", "rules.check_stop")]
+    texts = {"".join(p or "" for p in t.parts): r.line for r in known.rejections for t in r.templates}
+    assert texts["stop must hold something"] == 7
+    assert texts["these do not go together"] == 12
+
+
 def test_what_is_no_refusal() -> None:
     source = """
         fn f(kind: &str) -> Result<(), E> {

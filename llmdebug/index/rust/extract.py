@@ -17,7 +17,7 @@ from llmdebug.index.rust.attributes import derives, is_test, meta_of, named, wit
 from llmdebug.index.rust.kinds import annotation_of, arguments_of, name_of
 from llmdebug.index.rust.refusals import Refusals, Role, status_in
 from llmdebug.index.rust.routes import NAMES, Routes, called, spoken
-from llmdebug.index.rust.structs import Structs
+from llmdebug.index.rust.structs import RULES, Structs
 from llmdebug.index.rust.words import STRINGS, Texts, filled, macro_name, of_format, string_of, template_of, tree_of
 
 OF_THE_SERVER = frozenset(
@@ -159,12 +159,19 @@ class _File:
         for tree in named(attributes, "error"):
             self._declares(filled(tree), _name(node), tree, node)
         body = node.child_by_field_name("body")
+        rules = meta_of(attributes, "validate")
+        checks = [value for name, values in rules.items() if name.endswith("function") for value in values]
         for declared, held in with_attributes(body) if body is not None else ():
             told = meta_of(held, "validate")
+            checks += [value for name, values in told.items() if name.endswith("function") for value in values]
             for message in (value for name, values in told.items() if name.endswith("message") for value in values):
                 symbol = f"{_name(node)}.{_name(declared)}"
                 made = Rejection(line_of(held[0]), end_line_of(declared), symbol, "checks", (Template((message,)),))
                 self.refusals.found.append(made)
+        if checks:
+            calls = tuple(dict.fromkeys(".".join(check.split("::")[-2:]) for check in checks))
+            self.functions.append(Function(f"{_name(node)}.{RULES}", line_of(node), end_line_of(node), calls=calls))
+            self.structs.ruled.add(_name(node))
 
     def _declares(self, told: Template | None, name: str, start: Node, end: Node, role: Role = "internal") -> None:
         if told is not None and is_message(told):

@@ -249,6 +249,8 @@ def _carries(way: _Way, child: Node, parent: Node) -> bool:
             name = text_of(parent.child_by_field_name("field") or parent.child_by_field_name("name"))
             way.is_message = way.is_message or name in ERROR_KEYS
             return name in ERROR_KEYS or way.raised != ""
+        case "assignment_expression":
+            way.is_message = text_of(parent.child_by_field_name("left")).rpartition(".")[2] in ERROR_KEYS
         case "tuple_expression":
             if any(status_in(text_of(each)) for each in parent.named_children if each != child):
                 way.made = way.made or parent

@@ -21,6 +21,8 @@ from llmdebug.index.rust.names import renamed
 BY_CODE = ("deserialize_with", "with")
 """Attributes of a field whose JSON other code reads."""
 BASE = "Struct"
+RULES = "validate"
+"""The method that checks what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Structs:
     constants: dict[str, str] = field(default_factory=dict)
     decoders: set[str] = field(default_factory=set)
     """Types that read their JSON by code of their own."""
+    ruled: set[str] = field(default_factory=set)
+    """Types with functions of their own that check them."""
     branches: dict[str, list[str]] = field(default_factory=dict)
     """The classes that the variants of an enum are."""
 
@@ -58,6 +62,8 @@ class Structs:
             known = msgspec.structs.replace(
                 known, bases=known.bases or (BASE,), validators=(Validator("deserialize", "plain"),)
             )
+        if known.name in self.ruled:
+            known = msgspec.structs.replace(known, validators=(*known.validators, Validator(RULES, "after")))
         laid = [base for base in known.bases if base in self.branches]
         if not laid:
             return known
