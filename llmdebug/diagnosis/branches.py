@@ -1,4 +1,4 @@
-"""What code in other languages than Python says around a refusal, held against the request.
+"""What Rust's code says around a refusal, held against the request.
 
 The condition before it names fields; the branch of a `match` that it stands in is for one variant of a request's enum.
 """
@@ -10,8 +10,8 @@ from llmdebug.diagnosis.locate import walk
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape
-from llmdebug.index.conditions import Surroundings
 from llmdebug.index.python.types import Object
+from llmdebug.index.rust.conditions import Surroundings
 
 MAX_DEPTH = 3
 

@@ -21,12 +21,12 @@ from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.surroundings import word_before, words_of
 from llmdebug.diagnosis.template import EXCEPTION_NAME, Match, letters_in, matches, without_wrappers
 from llmdebug.diagnosis.verdict import BlamedField, Kind
-from llmdebug.index.conditions import Surroundings
 from llmdebug.index.facts import HOLE, Class, Function
-from llmdebug.index.languages import ASIDE, CPP, PYTHON
+from llmdebug.index.languages import ASIDE, CPP, PYTHON, RUST, language_of
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.guards import guards_of, holds
 from llmdebug.index.python.names import define
+from llmdebug.index.rust.conditions import Surroundings
 
 ALIKE = 0.8
 """Share of the best match's letters that a twin must explain too."""
@@ -130,7 +130,7 @@ def _claim(
     around = Surroundings(index)
     candidates = _judge(ground, registered, question, alike[:MAX_STUDIED], best, around)
     first = candidates[0]
-    if not first.match.path.endswith(PYTHON.suffixes):
+    if language_of(first.match.path) is RUST:
         first.near = read_before(around, ground, registered, question, first.match.path, first.match.rejection.line)
     if registered is not None and not first.is_backed and not _stands_alone(first.match):
         return None
@@ -325,7 +325,7 @@ def _by_branch(
 ) -> None:
     """Whether the branch that a rejection stands in is for what was sent."""
     match = candidate.match
-    if registered is None:
+    if registered is None or language_of(match.path) is not RUST:
         return
     taken = is_of_branch(around, ground, registered, question, match.path, match.rejection.line)
     if taken:

@@ -1,4 +1,4 @@
-"""What stands around a line of source that is no Python: the names its condition reads, the variants it is for."""
+"""What stands around a line of Rust: the names its condition reads, the variants of enums it is for."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from tree_sitter import Node
 
 from llmdebug.index.build import Index
 from llmdebug.index.grammar import root_of, text_of, within
-from llmdebug.index.languages import PYTHON, language_of
+from llmdebug.index.languages import RUST
 
-CONDITIONALS = frozenset({"if_expression", "if_statement", "while_expression", "while_statement"})
-FUNCTIONS = frozenset({"function_item", "function_declaration", "method_declaration", "function_definition"})
+CONDITIONALS = frozenset({"if_expression", "while_expression"})
 NAMES = ("identifier", "field_identifier")
-DECLARATIONS = ("let_declaration", "short_var_declaration", "init_declarator")
 SCOPED = ("scoped_identifier", "scoped_type_identifier")
 MAX_LOOKED = 400
 """Declarations of a function that are looked through."""
@@ -31,8 +29,8 @@ class Surroundings:
     def _around(self, path: str, line: int) -> Iterator[Node]:
         """The nodes around the beginning of a line, innermost first, up to the function."""
         if path not in self._roots:
-            data = None if path.endswith(PYTHON.suffixes) else self.index.tree.read(path)
-            self._roots[path] = root_of(language_of(path).name, data) if data is not None else None
+            data = self.index.tree.read(path)
+            self._roots[path] = root_of(RUST.name, data) if data is not None else None
         root, lines = self._roots[path], self.index.lines(path)
         if root is None or not 0 < line <= len(lines):
             return
@@ -40,7 +38,7 @@ class Surroundings:
         node = root.descendant_for_point_range((line - 1, column), (line - 1, column + 1))
         while node is not None:
             yield node
-            if node.type in FUNCTIONS:
+            if node.type == "function_item":
                 return
             node = node.parent
 
@@ -66,12 +64,9 @@ class Surroundings:
 
 def _made_of(function: Node, before: Node, names: list[str]) -> Iterator[str]:
     """The names in what variables of a function are set to before a node."""
-    for place, declared in enumerate(within(function, *DECLARATIONS)):
+    for place, declared in enumerate(within(function, "let_declaration")):
         if place >= MAX_LOOKED or declared.start_byte >= before.start_byte:
             return
-        target = next(
-            (t for f in ("pattern", "left", "declarator") if (t := declared.child_by_field_name(f)) is not None), None
-        )
-        value = declared.child_by_field_name("value") or declared.child_by_field_name("right")
+        target, value = declared.child_by_field_name("pattern"), declared.child_by_field_name("value")
         if target is not None and value is not None and text_of(target) in names:
             yield from (text_of(each) for each in within(value, *NAMES))
