@@ -13,7 +13,7 @@ from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.session import SentExchange
 from llmdebug.diagnosis.complaint import read_answer
 from llmdebug.formats.exchanges import Row, row_of
-from llmdebug.http.exchange import Exchange
+from llmdebug.http.exchange import Exchange, Request
 from llmdebug.http.secrets import hide, redact_url
 
 KEPT = 64
@@ -36,7 +36,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     changed: bool
     """Whether it ended otherwise than the recorded one."""
-    edited: bool = False
+    edit: Request | None = None
+    """The request as it stood, where it was another than the recorded one."""
     judged: Judged | None = None
     """Of the diagnosis, where there is one."""
     told: str = ""
@@ -83,11 +84,11 @@ class Attempts:
             if key != newest and self._by_step[key[0]][key[1]].id:
                 self._bytes -= _size(self._kept.pop(key))
 
-    def judge(self, step: int, judged: Judged) -> None:
-        """What a diagnosis that was made later says of a step's last attempt."""
+    def judge(self, step: int, judged: Judged, number: int = -1) -> None:
+        """What a diagnosis that was made later says of a step's last attempt, or of another one by its number."""
         listed = self._by_step.get(step)
         if listed:
-            listed[-1] = msgspec.structs.replace(listed[-1], judged=judged)
+            listed[number] = msgspec.structs.replace(listed[number], judged=judged)
 
     def last(self, step: int) -> Attempt | None:
         listed = self._by_step.get(step)
@@ -129,7 +130,7 @@ def attempt_of(
     recorded: Exchange,
     found: Judged | None = None,
     *,
-    edited: bool = False,
+    edit: Request | None = None,
     secrets: Mapping[str, str] | None = None,
 ) -> Attempt:
     """What came of a step, held against what was recorded of it. What it tells holds no secret."""
@@ -142,7 +143,7 @@ def attempt_of(
         row=msgspec.structs.replace(row, url=hide(redact_url(row.url), known)),
         outcome=ended,
         changed=changed(recorded, exchange),
-        edited=edited,
+        edit=edit,
         judged=found,
         told="" if ended == "answered" else _told(exchange, known),
     )

@@ -280,7 +280,7 @@ class Stepper:
 
     def _add(self, step: int, sent: SentExchange) -> None:
         recorded = self.exchanges.exchange(step)
-        attempt = attempt_of(step, sent, recorded, edited=step in self.edits, secrets=self.session.secrets)
+        attempt = attempt_of(step, sent, recorded, edit=self.edits.get(step), secrets=self.session.secrets)
         self.attempts.add(attempt, sent.exchange)
 
     def _met(self, step: int, attempt: Attempt) -> Condition | None:

@@ -32,7 +32,20 @@ CONTEXTS: dict[Context, str] = {
 }
 
 Need = Literal[
-    "request", "idle", "busy", "answer", "finding", "remedy", "site", "sent", "file", "changed", "fold", "turn", "steps"
+    "request",
+    "idle",
+    "busy",
+    "answer",
+    "finding",
+    "remedy",
+    "site",
+    "sent",
+    "file",
+    "changed",
+    "fold",
+    "turn",
+    "steps",
+    "attempts",
 ]
 
 REASONS: dict[Need, str] = {
@@ -48,6 +61,7 @@ REASONS: dict[Need, str] = {
     "changed": "the request is as it was",
     "fold": "there is nothing to fold here",
     "steps": "no recording is open: llmdebug open --file FILE opens one",
+    "attempts": "this step has no other attempt: edit it and send it again, and there are two",
     "turn": "the answer holds no assistant message to append",
 }
 """What each need is told as when it is not met; `{command}` stands for its key."""
@@ -144,6 +158,14 @@ COMMANDS: tuple[Command, ...] = (
     _command("run-to-here", "r", "run to here", "send up to the step under the cursor", needs=("steps", "idle")),
     _command("skip", "S", "skip", "pass over the next step", needs=("steps", "idle")),
     _command("restart", "B", "restart", "begin at the first step again", needs=("steps", "idle")),
+    _command(
+        "attempt",
+        "A",
+        "attempt",
+        "the step's attempt before this one; before the first, the recorded one",
+        needs=("steps", "attempts", "idle"),
+        footer=3,
+    ),
     _command("resume", "C", "resume", "go on where the last replay of this file stood", needs=("steps", "idle")),
     _command("pace", "P", "pace", "wait between the steps as it was recorded, or not", needs=("steps",)),
     _command("refusals", "f", "refusals", "the refusals by the line that refused", needs=("steps",)),

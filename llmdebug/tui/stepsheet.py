@@ -150,6 +150,13 @@ class StepSheet(Worksheet):
     def attempt(self, step: int) -> Attempt | None:
         return self.stepper.attempts.last(step) if self.stepper is not None else None
 
+    def has_answer(self, entry: Entry) -> bool:
+        """Whether an answer was recorded of the step."""
+        if entry.step is None:
+            return False
+        row = self.exchanges.row(entry.step)
+        return row.status is not None or bool(row.failure)
+
     def was(self, step: int) -> str:
         """The recorded status of a step whose last answer is another; empty where nothing changed."""
         attempt = self.attempt(step)
@@ -173,6 +180,7 @@ class StepSheet(Worksheet):
         if attempt is not None and now is not None and self.stepper is not None:
             entry.exchange, entry.state = redact_exchange(now, self.stepper.session.secrets)[0], attempt.outcome
             entry.request = entry.sent = self.stepper.edits.get(step, request)
+            entry.attempt = entry.attempts = len(self.stepper.attempts.of(step))
             entry.was = self.was(step)
         elif recorded.response is not None or recorded.failure is not None:
             entry.exchange, entry.state, entry.sent = redact_exchange(recorded)[0], state_of(recorded), request

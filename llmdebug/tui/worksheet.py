@@ -35,6 +35,17 @@ class Applied:
     """As the remedy proposes it, with its secrets by name."""
 
 
+@dataclass(slots=True, frozen=True)
+class Said:
+    """What was said of an attempt."""
+
+    finding: Finding | None
+    diagnosis: Diagnosis | None
+    undiagnosed: str
+    settled: Settled
+    settled_text: str
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """A request and what became of it."""
@@ -76,6 +87,12 @@ class Entry:
     """Sent after this one: the rest of a remedy of several requests."""
     step: int | None = None
     """Its place in the recording that is stepped through, from 0."""
+    attempt: int = 0
+    """Which attempt of its step the answer is of, from 1; 0 where it is of none."""
+    attempts: int = 0
+    """How often its step was sent."""
+    said: dict[int, Said] = field(default_factory=dict)
+    """By attempt, of those that are not shown."""
     is_recorded: bool = False
     """Whether the answer is the recorded one."""
     was: str = ""
@@ -94,6 +111,13 @@ class Entry:
     def is_changed(self) -> bool:
         """Whether the request differs from what was sent, or from what it came as."""
         return not same_request(self.sent or self.original, self.request)
+
+    def put_aside(self) -> None:
+        """Keeps what was said of the attempt that is shown, for when it is shown again."""
+        if self.attempt:
+            self.said[self.attempt] = Said(
+                self.finding, self.diagnosis, self.undiagnosed, self.settled, self.settled_text
+            )
 
     def remember(self) -> None:
         """Keeps the request as it stands, to come back to."""

@@ -274,3 +274,39 @@ async def test_a_secret_that_is_not_sent_to_another_host_is_told(tmp_path: Path,
     async with replaying(nanoserve, str(file)) as app:
         await app.press("n")
         await app.shows("api_key left out for 127.0.0.1")
+
+
+async def test_each_attempt_of_a_step_comes_back_as_it_was(tmp_path: Path, nanoserve: DemoServer) -> None:
+    async with replaying(nanoserve, har(tmp_path, BAD, GOOD)) as app:
+        await app.press("A")
+        assert "this step has no other attempt" in app.message()
+        await app.press("n")
+        await app.shows("declares CompletionRequest.prompt")
+        await app.press("e")
+        assert app.main.editor is not None
+        app.main.editor.text = app.main.editor.text.replace('"prompt_token_ids": [1]', '"prompt": "Once"')
+        await app.press("ctrl+r")
+        await app.shows("attempt 2 of 2: 200 OK")
+        await app.press("A")
+        await app.shows("attempt 1 of 2: changed, was 200: 400")
+        await app.shows("prompt_token_ids")
+        await app.shows("declares CompletionRequest.prompt")
+        await app.press("A")
+        await app.shows("recorded: 200")
+        await app.press("A")
+        await app.shows("attempt 2 of 2: 200 OK")
+        await app.shows('"prompt": "Once"')
+
+
+async def test_undo_of_a_step_shows_the_answer_of_that_request(tmp_path: Path, nanoserve: DemoServer) -> None:
+    async with replaying(nanoserve, har(tmp_path, BAD, GOOD)) as app:
+        await app.press("n")
+        await app.shows("declares CompletionRequest.prompt")
+        await app.press("e")
+        assert app.main.editor is not None
+        app.main.editor.text = app.main.editor.text.replace('"prompt_token_ids": [1]', '"prompt": "Once"')
+        await app.press("ctrl+r")
+        await app.shows("attempt 2 of 2: 200 OK")
+        await app.press("u")
+        await app.shows("attempt 1 of 2: changed, was 200: 400")
+        assert "older edit" not in app.screen()

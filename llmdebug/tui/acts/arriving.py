@@ -67,6 +67,8 @@ async def take_answer(screen: MainScreen, session: Session, entry: Entry, made: 
     make_room(screen, entry)
     if screen.steps is not None and entry.step is not None:
         entry.was = screen.steps.was(entry.step)
+        count = len(screen.stepper.attempts.of(entry.step)) if screen.stepper is not None else 0
+        entry.attempt, entry.attempts = count if count > entry.attempts else 0, count
     if screen.entry is entry:
         screen.response.show(entry, reading=reading)
         screen.request.show(entry, screen.base_url)

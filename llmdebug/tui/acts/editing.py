@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from llmdebug.http.exchange import Request
+from llmdebug.tui.acts.attempts import show_answer_of
 from llmdebug.tui.acts.drafting import keep_now
 from llmdebug.tui.acts.remedies import shown_request
 from llmdebug.tui.opening import standard_requests
@@ -189,6 +190,8 @@ def undo(screen: MainScreen) -> None:
         return
     entry.go_back()
     screen.show_entry(home=True)
+    if entry.is_stale:
+        show_answer_of(screen, entry)
 
 
 def duplicate(screen: MainScreen) -> None:

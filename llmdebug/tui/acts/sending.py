@@ -151,6 +151,7 @@ def _begin(entry: Entry) -> None:
     entry.began = time.monotonic()
     entry.events, entry.received = [], 0
     entry.remember()
+    entry.put_aside()
     entry.sent = entry.request
     entry.finding = entry.diagnosis = entry.exchange = None
     entry.id, entry.away = "", 0
@@ -170,7 +171,7 @@ async def diagnose(screen: MainScreen, session: Session, entry: Entry, sent: Sen
     if screen.stepper is not None and entry.step is not None:
         from llmdebug.debugger.facts import judged
 
-        screen.stepper.attempts.judge(entry.step, judged(said))
+        screen.stepper.attempts.judge(entry.step, judged(said), entry.attempt - 1)
     _show_diagnosis(screen, entry)
     screen.start(weigh(screen, session, entry, finding))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llmdebug.tui.acts import (
+    attempts,
     copying,
     drafting,
     editing,
@@ -70,6 +71,7 @@ ACTS: dict[str, Act] = {
     "run-to-here": stepping.run_to_here,
     "skip": stepping.skip,
     "restart": stepping.restart,
+    "attempt": attempts.before,
     "resume": listing.resume,
     "pace": stepping.pace,
     "refusals": listing.refusals,

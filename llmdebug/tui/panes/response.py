@@ -124,9 +124,12 @@ class ResponsePane(LinePane):
             stale = (*stale, Span("recorded: ", "dim"))
         elif entry.was:
             stale = (*stale, Span(f"changed, was {entry.was}: ", "warning"))
+        several = entry.attempt and entry.attempts > 1
+        which = (Span(f"attempt {entry.attempt} of {entry.attempts}: "),) if several else ()
         full = responseview.status_spans(exchange, brief=entry.is_stale)
         brief = responseview.status_spans(exchange, brief=True)
-        tries = [(*stale, *spans) for spans in (full, brief, brief[:2])]
+        lengths = (full, brief, brief[:2], brief[:1])
+        tries = [(*first, *stale, *spans) for first in (which, ()) for spans in lengths]
         return next((spans for spans in tries if width(plain(spans)) <= cells), (*stale, *brief[:1]))
 
     def make_rows(self, cells: int) -> Rows:

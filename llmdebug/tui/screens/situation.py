@@ -74,6 +74,8 @@ def met(screen: MainScreen) -> set[Need]:
     if entry is None:
         return can
     can.add("request")
+    if entry.attempts > 1 or (entry.attempts and screen.steps is not None and screen.steps.has_answer(entry)):
+        can.add("attempts")
     if entry.can_go_back or entry.applied is not None:
         can.add("changed")
     if entry.exchange is not None:
