@@ -74,7 +74,7 @@ def _expected() -> tuple[type[Exception], ...]:
     """Errors whose text is a sentence for the user; imported only when something went wrong."""
     try:
         from llmdebug.config.load import ConfigError
-        from llmdebug.debugger.condition import ConditionError
+        from llmdebug.debugger.condition import ConditionError, SlowExpressionError
         from llmdebug.debugger.session import SessionError
         from llmdebug.formats.errors import FormatError
         from llmdebug.http.credentials import CredentialsError
@@ -86,6 +86,7 @@ def _expected() -> tuple[type[Exception], ...]:
     return (
         ConfigError,
         ConditionError,
+        SlowExpressionError,
         SessionError,
         FormatError,
         CredentialsError,

@@ -17,7 +17,7 @@ from llmdebug.cli.replay_report import JsonReport, ReplayReport, TextReport
 from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.aim import Aim, first_aimed
 from llmdebug.debugger.attempts import Attempt
-from llmdebug.debugger.condition import Condition, parse_condition
+from llmdebug.debugger.condition import Condition, SlowExpressionError, first_met, parse_condition
 from llmdebug.debugger.facts import facts_of
 from llmdebug.debugger.resume import file_key, last_run, take_up
 from llmdebug.debugger.stepper import ASK_ABOVE, Pace, Stepper, Stop
@@ -138,7 +138,7 @@ async def _replay(
         try:
             stop = await run.until_it_stops(wanted)
             run.report.end(stepper, stop)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, SlowExpressionError):
             run.report.end(stepper, Stop(why="interrupted", at=stepper.at))
             raise
         finally:
@@ -197,7 +197,7 @@ class _Run:
         if self._fail_on is not None and not self._failed:
             now = stepper.attempts.exchange(attempt.step)
             facts = None if now is None else facts_of(now, recorded=recorded, diagnosis=attempt.judged)
-            self._failed = facts is not None and self._fail_on(facts)
+            self._failed = facts is not None and first_met((self._fail_on,), facts, attempt.step) is not None
         self.report.attempt(attempt, stepper.exchanges.row(attempt.step))
 
     def _pass(self, step: int, told: str) -> None:

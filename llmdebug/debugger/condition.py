@@ -6,21 +6,29 @@
 
 A text is compared with `==`, `!=`, or with `~` and `!~` against a regular expression that may match anywhere.
 A fact that is not there (the status where no answer came) fails every test but `!=` and `!~`.
+An expression that runs out of time raises SlowExpressionError: it neither matches nor fails to.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from llmdebug.debugger.conditiontext import ConditionError, Token, required_text, tokens_of, unquoted
+from llmdebug.debugger.conditiontext import (
+    ConditionError,
+    SlowExpressionError,
+    Token,
+    required_text,
+    tokens_of,
+    unquoted,
+)
 from llmdebug.jsontext import pointer as pointers
 
-__all__ = ["Condition", "ConditionError", "Facts", "parse_condition"]
+__all__ = ["Condition", "ConditionError", "Facts", "SlowExpressionError", "first_met", "parse_condition"]
 
 Number = Literal["status", "latency", "ttft", "size", "events"]
 Text = Literal["method", "url", "path", "name", "request", "body", "event", "kind", "site", "outcome", "failure"]
@@ -53,7 +61,7 @@ _OF_BODIES = frozenset({"size", "events", "request", "body", "event", "kind", "s
 _MAX_DEPTH = 50
 _MAX_PATTERN = 1_000
 MATCH_SECONDS = 2.0
-"""A regular expression that takes longer on one text counts as not matching."""
+"""A regular expression may take so long on one text."""
 
 _NUMBER = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([A-Za-z]*)")
 _TIMES = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -121,6 +129,14 @@ def parse_condition(source: str) -> Condition:
     term = parser.either(0)
     parser.end()
     return Condition(source=source.strip(), test=term.test, words=frozenset(parser.words), plain=term.plain)
+
+
+def first_met(conditions: Iterable[Condition], facts: Facts, step: int) -> Condition | None:
+    """The first that this step meets. Raises SlowExpressionError, which names the step, where it cannot be told."""
+    try:
+        return next((one for one in conditions if one(facts)), None)
+    except SlowExpressionError as error:
+        raise SlowExpressionError(error.expression, step) from None
 
 
 class _Term(NamedTuple):
@@ -263,7 +279,7 @@ class _Parser:
             try:
                 return compiled.search(text, timeout=MATCH_SECONDS) is not None
             except TimeoutError:
-                return False
+                raise SlowExpressionError(wanted) from None
 
         return holds
 

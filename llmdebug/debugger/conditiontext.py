@@ -28,6 +28,18 @@ class ConditionError(ValueError):
         super().__init__(f"column {offset + 1} of {_around(source, offset)!r}: {expected}")
 
 
+class SlowExpressionError(Exception):
+    """A regular expression ran out of time on one text: whether it matches is not known, so nothing is decided."""
+
+    def __init__(self, expression: str, step: int | None = None) -> None:
+        """`step` counts from 0."""
+        self.expression = expression
+        place = "" if step is None else f" at step {step + 1:,}"
+        super().__init__(
+            f"The expression {shortened(expression)!r} took too long{place}: write it without nested repeats."
+        )
+
+
 class Token(NamedTuple):
     """A word or a sign, and where it stands."""
 

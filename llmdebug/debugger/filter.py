@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from llmdebug.debugger.attempts import Attempts
-from llmdebug.debugger.condition import Condition
+from llmdebug.debugger.condition import Condition, first_met
 from llmdebug.debugger.facts import Judged, RowFacts, judged_note
 from llmdebug.debugger.session import NOTE
 from llmdebug.formats.exchanges import Exchanges
@@ -25,7 +25,7 @@ def matching(
 ) -> list[int]:
     """The numbers of those that meet it, in order; those found so far where it was cancelled.
 
-    Of a step that was sent, the last attempt counts.
+    Of a step that was sent, the last attempt counts. Raises SlowExpressionError.
     """
     found: list[int] = []
     sent = attempts.steps if attempts is not None else frozenset()
@@ -36,7 +36,7 @@ def matching(
             facts = _attempted_facts(attempts, exchanges, number)
         else:
             facts = recorded_facts(exchanges, number)
-        if condition(facts):
+        if first_met((condition,), facts, number) is not None:
             found.append(number)
     return found
 

@@ -19,7 +19,7 @@ import msgspec
 from llmdebug.debugger.aim import Aim, aimed, withheld
 from llmdebug.debugger.answervariables import VariableError, filled
 from llmdebug.debugger.attempts import NO_SERVER, Attempt, Attempts, attempt_of, is_done
-from llmdebug.debugger.condition import Condition
+from llmdebug.debugger.condition import Condition, first_met
 from llmdebug.debugger.facts import facts_of, judged
 from llmdebug.debugger.session import SentExchange, Session
 from llmdebug.debugger.underway import Sending
@@ -156,6 +156,7 @@ class Stepper:
     ) -> Stop:
         """Sends until a breakpoint, a mark, the step `to`, or the end. Raises ConsentNeeded before anything goes out.
 
+        Raises SlowExpressionError where a breakpoint cannot be decided; what was answered is kept.
         A step that cannot be sent is passed over.
         When the task is cancelled, what had arrived is kept, and the next step is the one behind it; where
         nothing had arrived, that step stays the next one.
@@ -209,7 +210,8 @@ class Stepper:
         asked = [one for one in self.breakpoints if one.of_request]
         if condition is None and asked:
             facts = facts_of(Exchange(request=self.request(self.at)))
-            condition = next((one.source for one in asked if one(facts)), None)
+            met = first_met(asked, facts, self.at)
+            condition = None if met is None else met.source
         if condition is None:
             return None
         self._stood_before = self.at
@@ -250,7 +252,7 @@ class Stepper:
             await self._keep(step, SentExchange(id="", exchange=unsent))
             return None
         self._tell_withheld(step)
-        sending = Sending(self.session, request, {NOTE: self._note(step)}, self.breakpoints, on_event)
+        sending = Sending(self.session, request, step, {NOTE: self._note(step)}, self.breakpoints, on_event)
         try:
             sent = await sending.run()
         except asyncio.CancelledError:
@@ -258,6 +260,8 @@ class Stepper:
                 self._add(step, SentExchange(id=sending.id, exchange=sending.partial))
             raise
         await self._keep(step, sent)
+        if sending.slow is not None:
+            raise sending.slow
         return sending.met
 
     def _note(self, step: int) -> RunNote:
@@ -289,7 +293,7 @@ class Stepper:
         if not asked or now is None:
             return None
         facts = facts_of(now, recorded=self.exchanges.exchange(step), diagnosis=attempt.judged)
-        return next((one for one in asked if one(facts)), None)
+        return first_met(asked, facts, step)
 
     def _answer_of(self, name: str, url: str) -> Exchange | None:
         """What a step of this name got: now, or else when it was recorded; None for neither. Raises KeyError.

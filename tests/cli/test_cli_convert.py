@@ -10,6 +10,8 @@ from running import run
 
 from llmdebug.formats.har import each_entry, read_document
 from llmdebug.formats.loading import open_exchanges
+from llmdebug.http.exchange import Exchange, Request, Response
+from llmdebug.recording.history import History
 
 KEY = "sk-0123456789abcdef"
 SCRIPT = f"""# two requests
@@ -41,6 +43,15 @@ async def test_secrets_stay_out_and_one_request_can_be_picked(tmp_path: Path) ->
     assert [line["body"] for line in other.lines] == [{"model": "alice", "prompt": "x"}]
     assert b'api_key=os.environ["AUTHORIZATION"]' in script.out
     assert script.says("1 of 2 written as openai")
+
+
+async def test_a_condition_that_takes_too_long_writes_nothing(tmp_path: Path) -> None:
+    with History(file=tmp_path / "r.jsonl") as history:
+        request = Request(method="GET", url="http://h.test/")
+        history.record(Exchange(request=request, response=Response(status=200, body=b"a" * 40 + b"b")))
+    done = await run("convert", str(tmp_path / "r.jsonl"), "-", "--to", "http", "--only", 'body ~ "(a|a)*c|b$"')
+    assert (done.code, done.out) == (2, b"")
+    assert done.says("took too long at step 1: write it without nested repeats.")
 
 
 async def test_batch_and_answers_and_what_is_left_out(tmp_path: Path) -> None:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdebug.debugger.condition import NUMBERS, TEXTS, Condition, ConditionError, parse_condition
+from llmdebug.debugger.condition import (
+    NUMBERS,
+    TEXTS,
+    Condition,
+    ConditionError,
+    SlowExpressionError,
+    first_met,
+    parse_condition,
+)
 from llmdebug.debugger.conditiontext import required_text
 from llmdebug.debugger.facts import Judged, facts_of, judged_note
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
@@ -156,10 +164,16 @@ def test_deep_parentheses_are_an_error() -> None:
         parse_condition("not " * 5000 + "changed")
 
 
-def test_a_pattern_that_backtracks_for_ever_does_not_match(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_that_backtracks_for_ever_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llmdebug.debugger.condition.MATCH_SECONDS", 0.05)
-    holds = parse_condition(r'request ~ "^(\w|\w\w)+!$"')
-    assert not holds(facts_of(Exchange(request=Request(method="GET", url="http://h", body=b"a" * 200))))
+    holds = parse_condition(r'request ~ "(a|a)*c|b$"')
+    facts = facts_of(Exchange(request=Request(method="GET", url="http://h", body=b"a" * 40 + b"b")))
+    with pytest.raises(SlowExpressionError, match="took too long: write it without nested repeats"):
+        holds(facts)
+    with pytest.raises(SlowExpressionError):
+        parse_condition(r'not request ~ "(a|a)*c|b$"')(facts)
+    with pytest.raises(SlowExpressionError, match="took too long at step 1,008: write"):
+        first_met([holds], facts, 1_007)
 
 
 def test_what_a_condition_asks_for_is_known_before() -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llmdebug.debugger.condition import parse_condition
+import pytest
+
+from llmdebug.debugger.condition import SlowExpressionError, parse_condition
 from llmdebug.debugger.filter import matching
 from llmdebug.formats.exchanges import Exchanges, Loaded
 from llmdebug.formats.lines_index import RecordedLines
@@ -69,6 +71,18 @@ def test_they_filter_alike_what_is_in_memory(tmp_path: Path) -> None:
     of_notes = ("kind == missing_field", "site ~ a.py:7")
     expected = {source: [] if source in of_notes else numbers for source, numbers in CONDITIONS.items()}
     assert found(Loaded(load_exchanges(filled(tmp_path)))) == expected
+
+
+def test_an_expression_that_takes_too_long_is_told_with_its_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llmdebug.debugger.condition.MATCH_SECONDS", 0.05)
+    with History(file=tmp_path / "slow.jsonl") as history:
+        for body in (b"hay", b"a" * 40 + b"b"):
+            request = Request(method="GET", url="http://h")
+            history.record(Exchange(request=request, response=Response(status=200, body=body)))
+    with pytest.raises(SlowExpressionError, match="too long at step 2"):
+        matching(parse_condition('body ~ "(a|a)*c|b$"'), RecordedLines(tmp_path / "slow.jsonl"))
 
 
 def test_a_filter_can_be_cancelled(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from raw_server import RawServer
 
 from llmdebug.debugger.aim import Aim
 from llmdebug.debugger.attempts import Attempt
-from llmdebug.debugger.condition import parse_condition
+from llmdebug.debugger.condition import SlowExpressionError, parse_condition
 from llmdebug.debugger.groups import groups_of
 from llmdebug.debugger.resume import last_run, take_up
 from llmdebug.debugger.session import Session
@@ -153,6 +153,19 @@ async def check_a_stop_inside_a_stream(session: Session) -> None:
     written = session.recorded(attempt.id)
     assert written is not None and written.failure == kept.failure, "the recording says that it was stopped"
     assert (await stepper.go_on()).why == "end"
+
+
+@pytest.mark.parametrize("fact", ["request", "body", "event"])
+async def test_a_breakpoint_that_takes_too_long_stops_and_is_told(
+    session: Session, fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llmdebug.debugger.condition.MATCH_SECONDS", 0.01)
+    stepper = stepper_of(session, STREAM, GOOD, breaks=[rf'{fact} ~ "(.|.)*\x01|zz$"'])
+    with pytest.raises(SlowExpressionError, match="too long at step 1"):
+        await stepper.go_on()
+    assert stepper.at == (0 if fact == "request" else 1)
+    kept = stepper.attempts.exchange(0)
+    assert (kept is None) == (fact == "request"), "what was answered is kept"
 
 
 async def test_skip_restart_and_a_run_of_its_own(session: Session) -> None:

@@ -252,6 +252,25 @@ async def test_the_history_is_searched_and_opened(tmp_path: Path, nanoserve: Dem
         await app.shows("recorded: 404")
 
 
+async def test_an_expression_that_takes_too_long_is_told_and_the_list_stays(
+    tmp_path: Path, nanoserve: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llmdebug.debugger.condition.MATCH_SECONDS", 0.01)
+    slow, body = 'request ~ "(a|a)*Z|zz$"', {**GOOD, "prompt": "a" * 80}
+    with History() as history:
+        request = Request(method="POST", url="http://old.test/1", body=b"a" * 80)
+        history.record(Exchange(request=request, response=Response(status=200, body=b"{}")))
+    async with replaying(nanoserve, har(tmp_path, body, body), linked=False) as app:
+        await ask(app, "F", slow)
+        await app.shows("took too long at step 1: write it without nested repeats")
+        assert app.main.steps is not None and app.main.steps.shown is None
+        await app.press("H")
+        await app.shows("History  1 exchanges")
+        await ask(app, "F", slow)
+        await app.shows("took too long at step 1: write it without nested repeats")
+        await app.shows("History  1 of 1 exchanges")
+
+
 async def test_several_pasted_curl_commands_stand_behind_the_steps(tmp_path: Path, nanoserve: DemoServer) -> None:
     async with replaying(nanoserve, har(tmp_path, GOOD), linked=False) as app:
         app.main.on_paste(events.Paste(f"curl {nanoserve.base_url}/v1/models\ncurl {nanoserve.base_url}/health"))

@@ -263,10 +263,11 @@ def _show_diagnosis(screen: MainScreen, entry: Entry) -> None:
 def told_error(error: Exception) -> str:
     """A sentence for the user; the debugger's own errors are sentences already."""
     from llmdebug.debugger.answervariables import VariableError
+    from llmdebug.debugger.conditiontext import SlowExpressionError
     from llmdebug.debugger.session import SessionError
     from llmdebug.formats.errors import FormatError
     from llmdebug.http.options import ClientOptionsError
 
-    if isinstance(error, SessionError | ClientOptionsError | FormatError | VariableError):
+    if isinstance(error, SessionError | ClientOptionsError | FormatError | VariableError | SlowExpressionError):
         return str(error)
     return f"an error of llmdebug itself: {type(error).__name__}: {error}"

@@ -122,6 +122,7 @@ class HistoryScreen(ViewerScreen):
     def _asked(self, text: str) -> Refusal | None:
         from llmdebug.debugger.condition import ConditionError, parse_condition
         from llmdebug.debugger.filter import matching
+        from llmdebug.tui.acts.sending import told_error
         from llmdebug.tui.acts.stepping import refusal_of
 
         recorded = self.recorded
@@ -137,7 +138,14 @@ class HistoryScreen(ViewerScreen):
             return refusal_of(error, text)
 
         async def find() -> None:
-            found = await asyncio.to_thread(matching, condition, recorded)
+            try:
+                found = await asyncio.to_thread(matching, condition, recorded)
+            except Exception as error:
+                self._told = f"{len(self.numbers):,} of {len(recorded):,} exchanges"
+                self.pane.refresh_title()
+                self.bottom.tell(told_error(error), "error")
+                self.bottom.refresh()
+                return
             self._filter = condition.source
             self._list(found)
 
