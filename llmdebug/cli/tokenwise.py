@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llmdebug.cli.connection import Connection
 from llmdebug.cli.stages import stages
 from llmdebug.cli.talk import say
-from llmdebug.debugger.evidence import is_about_tokens, warning_of, with_tokens
+from llmdebug.debugger.evidence import is_about_tokens, outside_of, warning_of, with_tokens
 from llmdebug.debugger.session import Finding, Session
 from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.http.exchange import Request
+from llmdebug.tokens.values import TokenizerError
 
 
 def tokenizing(session: Session, connection: Connection) -> Tokenizing:
@@ -22,6 +25,16 @@ async def warn_of_ids(tokens: Tokenizing, request: Request) -> None:
         warning = await warning_of(tokens, request, progress=progress)
     if warning:
         say(f"WARNING: {warning}")
+
+
+async def held_back(tokens: Tokenizing, n: int, requests: Sequence[Request]) -> str:
+    """Why remedy `n` is not sent without being asked for: ids of it have no token. Empty where it is."""
+    try:
+        with stages() as progress:
+            told = await outside_of(tokens, requests, progress=progress)
+    except TokenizerError:
+        return ""
+    return f"Remedy {n} is not sent: {told} With --bad-ids it is." if told else ""
 
 
 async def weighed(session: Session, tokens: Tokenizing, finding: Finding) -> Finding:

@@ -27,6 +27,9 @@ def command(
             help="Send every remedy, with few tokens to write, and tell which are answered; at most 12 requests.",
         ),
     ] = False,
+    bad_ids: Annotated[
+        bool, typer.Option("--bad-ids", help="Send remedies too that hold ids without a token: servers die of some.")
+    ] = False,
     connection: Connection,
     as_json: options.AsJson = False,
     show_secrets: options.ShowSecrets = False,
@@ -41,6 +44,7 @@ def command(
         reference,
         msgspec.structs.replace(connection, tokenizer=tokenizer),
         None if try_all else remedy,
+        bad_ids=bad_ids,
         as_json=as_json,
         show_secrets=show_secrets,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,10 +18,11 @@ from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
 from llmdebug.cli.sending import exit_code, read_and_warn
 from llmdebug.cli.talk import say, tell
-from llmdebug.cli.tokenwise import tokenizing, warn_of_ids, weighed
+from llmdebug.cli.tokenwise import held_back, tokenizing, warn_of_ids, weighed
 from llmdebug.debugger.experiment import try_all
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial
+from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.debugger.trials import Verdict
 from llmdebug.http.exchange import Request
 
@@ -45,13 +47,17 @@ class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
     """The remedy's requests; the last has its diagnosis where it was refused too."""
 
 
-def try_remedy(reference: str, connection: Connection, n: int | None, *, as_json: bool, show_secrets: bool) -> int:
-    """Remedy `n`; all of them for None."""
+def try_remedy(
+    reference: str, connection: Connection, n: int | None, *, bad_ids: bool, as_json: bool, show_secrets: bool
+) -> int:
+    """Remedy `n`; all of them for None. With `bad_ids` those too whose ids have no token."""
     request = read_and_warn(reference, connection)
-    return asyncio.run(_try(request, connection, n, as_json=as_json, show_secrets=show_secrets))
+    return asyncio.run(_try(request, connection, n, bad_ids=bad_ids, as_json=as_json, show_secrets=show_secrets))
 
 
-async def _try(request: Request, connection: Connection, n: int | None, *, as_json: bool, show_secrets: bool) -> int:
+async def _try(
+    request: Request, connection: Connection, n: int | None, *, bad_ids: bool, as_json: bool, show_secrets: bool
+) -> int:
     async with connection.session(request) as session, tokenizing(session, connection) as tokens:
         await warn_of_ids(tokens, request)
         printer = Printer(session, as_json=True, show_secrets=show_secrets)
@@ -65,9 +71,12 @@ async def _try(request: Request, connection: Connection, n: int | None, *, as_js
             sys.stdout.write(report(finding.diagnosis, sys.stdout))
             sys.stdout.flush()
         if n is None:
-            return await _try_all(session, sent, finding, printer, as_json=as_json)
+            return await _try_all(session, sent, finding, printer, None if bad_ids else tokens, as_json=as_json)
         try:
-            session.apply(finding, n)
+            requests = session.apply(finding, n)
+            held = "" if bad_ids else await held_back(tokens, n, requests)
+            if held:
+                raise SessionError(held)
         except SessionError as error:
             say(str(error))
             if as_json:
@@ -85,8 +94,25 @@ async def _try(request: Request, connection: Connection, n: int | None, *, as_js
         return _CODES[trial.verdict]
 
 
-async def _try_all(session: Session, sent: SentExchange, finding: Finding, printer: Printer, *, as_json: bool) -> int:
-    """Tells of each trial when it is over: a line of text, or one of JSON."""
+async def _try_all(
+    session: Session,
+    sent: SentExchange,
+    finding: Finding,
+    printer: Printer,
+    tokens: Tokenizing | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Tells of each trial when it is over: a line of text, or one of JSON.
+
+    With `tokens`, remedies whose ids have no token are held back.
+    """
+
+    async def hold(n: int, requests: Sequence[Request]) -> str:
+        held = await held_back(tokens, n, requests) if tokens is not None else ""
+        if held:
+            say(held)
+        return held and "Every remedy that could be sent holds ids without a token."
 
     def told(n: int, trial: Trial) -> None:
         for answer in trial.sent:
@@ -98,7 +124,7 @@ async def _try_all(session: Session, sent: SentExchange, finding: Finding, print
         sys.stdout.flush()
 
     try:
-        tried = await try_all(session, finding, on_trial=told)
+        tried = await try_all(session, finding, on_trial=told, hold=hold)
     except SessionError as error:
         say(str(error))
         return ExitCode.NO_REMEDY

@@ -62,21 +62,26 @@ async def warning_of(tokens: Tokenizing, request: Request, *, progress: Progress
 
     Only ids are looked at, and only with a local tokenizer.
     """
-    given = [prompt for prompt in _prompts(request) if prompt.form == "ids"]
-    for prompt in given:
-        if prompt.problem:
+    for prompt in _prompts(request):
+        if prompt.form == "ids" and prompt.problem:
             return f"{prompt.pointer}: {prompt.problem}"
-    if not given:
-        return ""
     try:
-        local = await tokens.local(progress)
-        if local is None:
-            return ""
-        readings = [(prompt, await local.decode(prompt.ids)) for prompt in given]
+        return await outside_of(tokens, [request], progress=progress)
     except TokenizerError as error:
         return f"The ids of the request were not checked: {error}" if tokens.name else ""
-    for prompt, reading in readings:
-        read = PromptTokens(prompt=prompt, reading=reading)
+
+
+async def outside_of(tokens: Tokenizing, requests: Sequence[Request], *, progress: Progress) -> str:
+    """Which ids of requests have no token, as sentences; empty where all have one or no local tokenizer tells.
+
+    Raises TokenizerError.
+    """
+    given = [prompt for request in requests for prompt in _prompts(request) if prompt.ids]
+    local = await tokens.local(progress) if given else None
+    if local is None:
+        return ""
+    for prompt in given:
+        read = PromptTokens(prompt=prompt, reading=await local.decode(prompt.ids))
         if read.outside:
             told = (
                 f"{prompt.pointer} holds ids out of the vocabulary of {local.vocabulary.size:,}: {read.outside_told}."

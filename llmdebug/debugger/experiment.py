@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from llmdebug.debugger.bounded import bounded, limit_names
 from llmdebug.debugger.session import Finding, Session, SessionError, Trial
+from llmdebug.http.exchange import Request
 from llmdebug.index.build import Progress, silent
 
 MAX_SENT = 12
 """So many requests are sent at most; a remedy that would take more is passed over."""
+
+Hold = Callable[[int, Sequence[Request]], Awaitable[str]]
+"""Why a remedy, by its number and requests, is not to be sent, as a sentence; empty where it is."""
 
 
 async def try_all(
@@ -18,6 +22,7 @@ async def try_all(
     finding: Finding,
     *,
     on_trial: Callable[[int, Trial], None] | None = None,
+    hold: Hold | None = None,
     progress: Progress = silent,
 ) -> list[tuple[int, Trial]]:
     """Each remedy that can be sent, by its number, with few tokens to write; an answered one does not end it.
@@ -33,6 +38,10 @@ async def try_all(
             requests = session.apply(finding, n)
         except SessionError as error:
             problem = problem or str(error)
+            continue
+        held = await hold(n, requests) if hold is not None else ""
+        if held:
+            problem = problem or held
             continue
         if spent + len(requests) > MAX_SENT:
             problem = problem or f"Remedy {n} takes {len(requests)} requests: send it by itself."

@@ -13,6 +13,7 @@ import msgspec
 from llmdebug.diagnosis.finding import Finding, blamed
 from llmdebug.diagnosis.ground import Ground, ground_of
 from llmdebug.diagnosis.question import Question, ask
+from llmdebug.diagnosis.remedies.badids import carried, cautioned, without
 from llmdebug.diagnosis.remedies.build import MOST
 from llmdebug.diagnosis.remedies.case import Case
 from llmdebug.diagnosis.remedies.conversions import in_place, of_tokens, other_form
@@ -205,9 +206,32 @@ def _remedies(
     try:
         first, beside = of_tokens(case, report)
     except (PointerError, RecursionError):
-        return diagnosis.remedies
+        first, beside = [], []
     made = [*_made(case, question, first), *diagnosis.remedies, *_made(case, question, beside)]
-    return tuple(_first_of_each(made))[:MOST]
+    return tuple(_first_of_each(_safe_first(made, question, _ids_outside(report))))[:MOST]
+
+
+def _ids_outside(report: TokenReport) -> frozenset[int]:
+    """The ids of a report's prompts that have no token."""
+    return frozenset(
+        prompt.reading.cells.ids[place] for prompt in report.prompts if prompt.reading for place in prompt.outside
+    )
+
+
+def _safe_first(remedies: list[Remedy], question: Question, outside: frozenset[int]) -> list[Remedy]:
+    """Each remedy that carries ids without a token once without them, and as it was behind all others."""
+    safe: list[Remedy] = []
+    risky: list[Remedy] = []
+    for remedy in remedies:
+        bad = carried(remedy, outside)
+        if not bad:
+            safe.append(remedy)
+            continue
+        risky.append(cautioned(remedy, bad))
+        mended = without(remedy, question, outside)
+        if mended is not None:
+            safe.append(mended)
+    return [*safe, *risky]
 
 
 def _made(case: Case, question: Question, proposals: list[Proposal]) -> list[Remedy]:

@@ -126,6 +126,31 @@ async def test_a_remedy_that_is_refused_too(nanoserve: DemoServer, server: RawSe
     assert sum(request.startswith(b"POST /v1/completions ") for request in server.requests) == 2
 
 
+OUTSIDE = '{"model": "alice", "prompt_token_ids": [361, 99999, 603], "max_tokens": 4}'
+
+
+async def test_remedies_with_ids_without_a_token_are_held_back(nanoserve: DemoServer, tmp_path: Path) -> None:
+    file = tmp_path / "r.http"
+    file.write_text(f"POST {nanoserve.base_url}/v1/completions\nContent-Type: application/json\n\n{OUTSIDE}")
+    told = ["try", str(file), "--source", str(nanoserve.source), "--json"]
+    first = await run(*told)
+    remedies = first.lines[0]["refused"]["diagnosis"]["remedies"]
+    risky = [n for n, remedy in enumerate(remedies, start=1) if "99999" in json.dumps(remedy["requests"])]
+    assert first.code == 0 and first.lines[0]["verdict"] == "confirmed"
+    assert risky and risky[0] > 1 and risky[-1] == len(remedies)
+    assert all(
+        ("sends ids out of the vocabulary (99999)" in r["why"]) == (n in risky) for n, r in enumerate(remedies, 1)
+    )
+    assert remedies[0]["requests"][0]["body"]["prompt"] == [361, 603]
+    every = await run(*told, "--all")
+    assert not {line["remedy"] for line in every.lines} & set(risky)
+    assert every.says(f"Remedy {risky[0]} is not sent: ", "99999 at position 1")
+    held = await run(*told, "--remedy", str(risky[0]))
+    assert held.code == 4 and held.lines[0]["verdict"] is None
+    asked = await run(*told, "--remedy", str(risky[0]), "--bad-ids")
+    assert asked.lines[0]["verdict"] == "refuted"
+
+
 async def test_from_outside_with_other_tools(nanoserve: DemoServer, tmp_path: Path) -> None:
     """Another client sends, llmdebug reads the refusal's bare text, the other client sends the remedy."""
     url = nanoserve.base_url + "/v1/completions"

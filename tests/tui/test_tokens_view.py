@@ -170,6 +170,21 @@ async def test_ids_without_a_token_are_held_back_once(nanoserve: DemoServer) -> 
         await app.shows("leave out the id that has no token")
 
 
+async def test_remedies_with_ids_without_a_token_are_sent_when_asked_twice(nanoserve: DemoServer) -> None:
+    session = Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False)
+    body = {"prompt_token_ids": [361, 99999, 603], "max_tokens": 4}
+    async with driven(session, of_demo(nanoserve, body), base_url=nanoserve.base_url) as app:
+        await app.press("s")
+        await app.shows("s sends it all the same")
+        await app.press("s")
+        await app.shows("without the ids that have no token")
+        await app.press("tab", "tab", "R")
+        await app.until(lambda: "Not sent, as they hold ids without a token" in app.message())
+        assert app.message().count("R once more sends them.") == 1
+        await app.press("R")
+        await app.until(lambda: app.message() == "Remedies tried. Answered: 6; refused: 4, 5.")
+
+
 def summary_of(entry: Entry) -> str:
     return entry.diagnosis.summary if entry.diagnosis is not None else ""
 

@@ -34,11 +34,11 @@ def remedy_of(question: Question, proposal: Proposal) -> Remedy | None:
         )
         for body in (bodies or [_finite(original)])
     )
-    patch = _patch(question, bodies[0]) if bodies and question.body is not None else []
+    patch = patch_of(question, bodies[0]) if bodies and question.body is not None else []
     return Remedy(title=proposal.title, why=proposal.why, requests=requests, patch=tuple(patch))
 
 
-def _patch(question: Question, new: Any) -> list[Operation]:
+def patch_of(question: Question, new: Any) -> list[Operation]:
     """The change; of a large body field by field only, as comparing it more closely takes too long."""
     old = question.body
     if len(question.request.body) <= MAX_COMPARED or not isinstance(old, dict) or not isinstance(new, dict):

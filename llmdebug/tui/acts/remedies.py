@@ -54,6 +54,7 @@ def try_all(screen: MainScreen) -> None:
 async def _try_all(screen: MainScreen, session: Session, entry: Entry) -> None:
     from llmdebug.debugger import experiment
     from llmdebug.debugger.session import SessionError, Trial
+    from llmdebug.tui.acts.tokens import HeldRemedies
 
     def told(n: int, trial: Trial) -> None:
         entry.finding, entry.diagnosis = trial.finding, trial.finding.diagnosis
@@ -62,10 +63,15 @@ async def _try_all(screen: MainScreen, session: Session, entry: Entry) -> None:
     try:
         if entry.finding is None:
             return
-        tried = await experiment.try_all(session, entry.finding, on_trial=told)
-        screen.tell(_outcomes([(n, trial.verdict) for n, trial in tried]))
-    except SessionError as error:
-        screen.tell(str(error), "warning")
+        held = HeldRemedies(screen, session, entry.finding)
+        try:
+            tried = await experiment.try_all(session, entry.finding, on_trial=told, hold=held.hold)
+        except SessionError as error:
+            screen.tell(f"{error}{held.told()}", "warning")
+        else:
+            outcomes = _outcomes([(n, trial.verdict) for n, trial in tried])
+            screen.tell(outcomes + held.told(), "warning" if held.numbers else "text")
+        screen.held = (entry.finding, frozenset(held.numbers))
     finally:
         screen.sending = None
         screen.show_entry()

@@ -9,8 +9,11 @@ from llmdebug.tui.acts.remedies import shown_request
 from llmdebug.tui.worksheet import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llmdebug.debugger.session import Finding, Session
     from llmdebug.debugger.tokenizing import Tokenizing
+    from llmdebug.http.exchange import Request
     from llmdebug.tokens.report import TokenReport
     from llmdebug.tui.screens.main import MainScreen
     from llmdebug.tui.screens.tokens import TokensScreen
@@ -97,6 +100,41 @@ async def is_held_back(screen: MainScreen, session: Session, entry: Entry) -> bo
     screen.warned = entry.request.body
     screen.tell(f"Not sent: {warning} " + screen.keymap.told("{send} sends it all the same."), "warning")
     return True
+
+
+class HeldRemedies:
+    """Remedies whose ids have no token are passed over when all are tried, and alone sent when asked once more."""
+
+    def __init__(self, screen: MainScreen, session: Session, finding: Finding) -> None:
+        self._screen = screen
+        self._session = session
+        self._again = screen.held[1] if screen.held is not None and screen.held[0] is finding else frozenset()
+        self.numbers: list[int] = []
+
+    async def hold(self, n: int, requests: Sequence[Request]) -> str:
+        """Why remedy `n` is not sent; empty where it is."""
+        from llmdebug.debugger.evidence import outside_of
+        from llmdebug.tokens.values import TokenizerError
+
+        if self._again:
+            return "" if n in self._again else "It was tried before."
+        if not _may_look(self._screen):
+            return ""
+        try:
+            told = await outside_of(tokenizing(self._screen, self._session), requests, progress=self._screen.tell)
+        except TokenizerError:
+            return ""
+        if told:
+            self.numbers.append(n)
+        return told
+
+    def told(self) -> str:
+        """Which were passed over, and how they are sent."""
+        if not self.numbers:
+            return ""
+        shown = ", ".join(map(str, self.numbers))
+        key = self._screen.keymap.told("{try-all} once more sends them.")
+        return f" Not sent, as they hold ids without a token: {shown}. {key}"
 
 
 async def weigh(screen: MainScreen, session: Session, entry: Entry, finding: Finding) -> None:

@@ -30,7 +30,7 @@ from llmdebug.tui.worksheet import Entry, Worksheet
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from llmdebug.debugger.session import Session
+    from llmdebug.debugger.session import Finding, Session
     from llmdebug.debugger.stepper import Stepper
     from llmdebug.debugger.tokenizing import Tokenizing
     from llmdebug.http.exchange import Exchange, Request
@@ -81,6 +81,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """The server's tokenizer, once it was asked for."""
         self.warned: bytes | None = None
         """The body that was held back, as its ids have no token."""
+        self.held: tuple[Finding, frozenset[int]] | None = None
+        """The numbers of the remedies of a diagnosis that were held back for the same."""
         self.sending: asyncio.Task[None] | None = None
         self.ending = False
         """Whether what arrived of an answer is being put away: there is nothing left to cancel."""
