@@ -75,6 +75,7 @@ def _expected() -> tuple[type[Exception], ...]:
     try:
         from llmdebug.config.load import ConfigError
         from llmdebug.debugger.condition import ConditionError, SlowExpressionError
+        from llmdebug.debugger.recorder import NotRecordedError
         from llmdebug.debugger.session import SessionError
         from llmdebug.formats.errors import FormatError
         from llmdebug.http.credentials import CredentialsError
@@ -87,6 +88,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ConfigError,
         ConditionError,
         SlowExpressionError,
+        NotRecordedError,
         SessionError,
         FormatError,
         CredentialsError,

@@ -19,6 +19,7 @@ from llmdebug.debugger.aim import Aim, first_aimed
 from llmdebug.debugger.attempts import Attempt
 from llmdebug.debugger.condition import Condition, SlowExpressionError, first_met, parse_condition
 from llmdebug.debugger.facts import facts_of
+from llmdebug.debugger.recorder import NotRecordedError
 from llmdebug.debugger.resume import file_key, last_run, take_up
 from llmdebug.debugger.stepper import ASK_ABOVE, Pace, Stepper, Stop
 from llmdebug.formats.exchanges import Exchanges
@@ -80,8 +81,10 @@ def _refuse_unsendable(url: str) -> None:
 
 def _refuse_to_damage(out: Path, wanted: Replay) -> None:
     """A recording is appended to: raises CommandError where OUT is another kind of file, or one that is read."""
-    if not out.is_file():
+    if not out.exists():
         return
+    if not out.is_file():
+        raise CommandError(f"--record {out} is no file that keeps anything: name a new file, or a recording.")
     for read in (wanted.file, *wanted.answers):
         if Path(read).exists() and out.samefile(read):
             raise CommandError(f"--record {out} is the file that is replayed: name another one to record in.")
@@ -138,7 +141,7 @@ async def _replay(
         try:
             stop = await run.until_it_stops(wanted)
             run.report.end(stepper, stop)
-        except (asyncio.CancelledError, SlowExpressionError):
+        except (asyncio.CancelledError, SlowExpressionError, NotRecordedError):
             run.report.end(stepper, Stop(why="interrupted", at=stepper.at))
             raise
         finally:

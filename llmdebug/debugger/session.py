@@ -222,7 +222,7 @@ class Session:
 
         `on_begin` gets its id. A cancelled one is recorded with what had arrived, which `on_partial` gets and may
         replace.
-        Raises SessionError, and ClientOptionsError for unusable options.
+        Raises SessionError, NotRecordedError, and ClientOptionsError for unusable options.
         """
         complete = self.prepared(request)
         client = await self._entered_client()

@@ -21,6 +21,7 @@ from llmdebug.debugger.answervariables import VariableError, filled
 from llmdebug.debugger.attempts import NO_SERVER, Attempt, Attempts, attempt_of, is_done
 from llmdebug.debugger.condition import Condition, first_met
 from llmdebug.debugger.facts import facts_of, judged
+from llmdebug.debugger.recorder import NotRecordedError
 from llmdebug.debugger.session import SentExchange, Session
 from llmdebug.debugger.underway import Sending
 from llmdebug.formats.exchanges import Exchanges
@@ -157,6 +158,7 @@ class Stepper:
         """Sends until a breakpoint, a mark, the step `to`, or the end. Raises ConsentNeeded before anything goes out.
 
         Raises SlowExpressionError where a breakpoint cannot be decided; what was answered is kept.
+        Raises NotRecordedError, and sends nothing more, where the user's own recording cannot keep a step.
         A step that cannot be sent is passed over.
         When the task is cancelled, what had arrived is kept, and the next step is the one behind it; where
         nothing had arrived, that step stays the next one.
@@ -173,7 +175,10 @@ class Stepper:
             met = self._before()
             if met is not None:
                 return met
-            stop = await self._sent(on_event)
+            try:
+                stop = await self._sent(on_event)
+            except NotRecordedError as error:
+                raise NotRecordedError(error.what, error.why, step) from error
             attempt = self.attempts.last(step)
             if on_attempt is not None and attempt is not None:
                 on_attempt(attempt)

@@ -90,6 +90,7 @@ class History:
 
         `known_secrets` are secrets that have a name already, as `{"OPENAI_API_KEY": "sk-…"}`.
         """
+        self._is_named = file is not None
         self.path = file if file is not None else (created(folder) if folder else state_folder()) / FILE_NAME
         self.damaged: tuple[int, ...] = ()
         """Byte offsets of the lines that the last read passed over."""
@@ -201,13 +202,18 @@ class History:
             for entry in entries:
                 yield self._recorded(file, entry)
 
+    def _unusable(self, error: OSError) -> HistoryError:
+        if self._is_named:
+            return HistoryError(f"{self.path} cannot be used: {error.strerror or error}. Name another file.")
+        return unusable(self.path, error)
+
     def _open(self) -> int:
         is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         try:
             number = os.open(self.path, flags, 0o600)
         except OSError as error:
-            raise unusable(self.path, error) from error
+            raise self._unusable(error) from error
         with suppress(OSError):
             os.fchmod(number, 0o600)
         if is_new:
@@ -230,14 +236,23 @@ class History:
             fcntl.flock(self._number, fcntl.LOCK_EX)
             try:
                 torn = self._is_torn()
-                offset = os.fstat(self._number).st_size + torn
-                _write_all(self._number, b"\n" + lines if torn else lines)
-                os.fsync(self._number)
-                return offset
+                size = os.fstat(self._number).st_size
+                self._write_or_nothing(b"\n" + lines if torn else lines, size)
+                return size + torn
             finally:
                 fcntl.flock(self._number, fcntl.LOCK_UN)
         except OSError as error:
-            raise unusable(self.path, error) from error
+            raise self._unusable(error) from error
+
+    def _write_or_nothing(self, lines: bytes, size: int) -> None:
+        """What a full disk took half of is taken away again. Raises OSError."""
+        try:
+            _write_all(self._number, lines)
+            os.fsync(self._number)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._number, size)
+            raise
 
     def _is_torn(self) -> bool:
         """Whether somebody died in the middle of the last line."""
@@ -248,7 +263,7 @@ class History:
         try:
             return open(self.path, "rb")
         except OSError as error:
-            raise unusable(self.path, error) from error
+            raise self._unusable(error) from error
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         with self._reading() as file:

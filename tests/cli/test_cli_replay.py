@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,37 @@ async def test_record_leaves_alone_what_is_no_recording_and_what_is_replayed(
         done = await run("replay", str(out), *words, str(same))
         assert (done.code, done.says("is the file that is replayed")) == (2, True)
     assert len(load_exchanges(out)) == 2
+
+
+@pytest.mark.parametrize("out", ["/dev/full", "/dev/null", "fifo", "folder"])
+async def test_record_takes_only_a_file_that_keeps_something(tmp_path: Path, out: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    async with RawServer() as server:
+        place = await server.start(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        done = await run("replay", har(tmp_path, GOOD), "--url", f"http://{place}", "--record", str(tmp_path / out))
+        assert (done.code, done.out, server.requests) == (2, b"", [])
+    assert done.says(f"--record {tmp_path / out} is no file that keeps anything")
+
+
+async def test_a_recording_that_cannot_grow_stops_the_replay(tmp_path: Path, nanoserve: DemoServer) -> None:
+    file, out = har(tmp_path, *[{**GOOD, "user": "x" * 5_000}] * 9), tmp_path / "out.jsonl"
+    limited = ("sh", "-c", 'ulimit -f 32; exec "$@"', "sh", sys.executable, "-B", "-m", "llmdebug", "replay", file)
+    process = await asyncio.create_subprocess_exec(
+        *limited,
+        *("--url", nanoserve.base_url, "--record", str(out)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    printed, told = await process.communicate()
+    kept = RecordedLines(out)
+    stopped = len(kept)
+    assert (process.returncode, kept.warnings) == (2, ())
+    assert 0 < stopped < 9
+    assert f"Step {stopped + 1}: it cannot be recorded and is not sent: {out} cannot be used: " in told.decode()
+    assert "Name another file." in told.decode()
+    assert "LLMDEBUG_STATE_DIR" not in told.decode()
+    assert f"{stopped} of 9 sent: {stopped} answered" in printed.decode()
 
 
 @pytest.mark.parametrize("url", ["foo", "", "localhost:8000", "ftp://h", "http://", "http://h:99999", "http://[::1"])

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from llmdebug.debugger.aim import Aim
 from llmdebug.debugger.attempts import Attempt
 from llmdebug.debugger.condition import SlowExpressionError, parse_condition
 from llmdebug.debugger.groups import groups_of
+from llmdebug.debugger.recorder import NotRecordedError
 from llmdebug.debugger.resume import last_run, take_up
 from llmdebug.debugger.session import Session
 from llmdebug.debugger.stepper import ConsentNeeded, Stepper, Stop
@@ -332,6 +335,26 @@ async def test_a_replay_is_taken_up_from_its_recording(session: Session, tmp_pat
     assert json.loads(read.request.body) == BAD
     with pytest.raises(FormatError, match="held 3 requests"):
         take_up(stepper_of(session, *steps, GOOD), recorded, found)
+
+
+async def test_an_answer_that_the_users_own_recording_cannot_keep_stops_the_run(
+    nanoserve: DemoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(number: int, data: bytes) -> None:
+        os.write(number, data if b'"record":"request"' in data else data[:9])
+        if b'"record":"request"' not in data:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async with Session(base_url=nanoserve.base_url, record_in=tmp_path / "r.jsonl") as session:
+        stepper = stepper_of(session, GOOD, GOOD)
+        monkeypatch.setattr("llmdebug.recording.history._write_all", full)
+        with pytest.raises(
+            NotRecordedError, match=r"^Step 1: it was sent, and its answer is not kept: .*r.jsonl cannot"
+        ):
+            await stepper.go_on()
+        assert stepper.at == 0
+    recorded = RecordedLines(tmp_path / "r.jsonl")
+    assert (len(recorded), recorded.answered(0), recorded.warnings) == (1, False, ())
 
 
 async def test_more_exchanges_than_are_kept_come_back_from_the_disk(
