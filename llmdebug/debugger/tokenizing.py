@@ -17,6 +17,7 @@ from llmdebug.tokens.report import PromptTokens, TokenReport
 from llmdebug.tokens.server import ServerTokenizer
 from llmdebug.tokens.values import (
     Cells,
+    NoAnswerError,
     NobodyCountsError,
     Reading,
     TemplateFault,
@@ -113,19 +114,47 @@ class Tokenizing:
         found = []
         for prompt in prompts:
             progress(f"tokens of {prompt.pointer}")
-            read = await self._of_prompt(prompt, body, local, served, progress)
-            found.append(await self._compared(read, body, served) if compare and local is not None else read)
+            found.append(await self._of_prompt(prompt, body, local, served, progress))
         vocabulary = local.vocabulary if local is not None else None
         limit, source = _limit(served), "the server says so"
         if limit is None and vocabulary is not None:
             limit, source = vocabulary.limit, vocabulary.limit_from
-        return TokenReport(
+        report = TokenReport(
             vocabulary=vocabulary,
             prompts=tuple(found),
             budget=budget_of(body),
             limit=limit,
             limit_from=source if limit is not None else "",
         )
+        return await self.compared(report, body, progress=progress) if compare else report
+
+    async def compared(self, report: TokenReport, body: Any, *, progress: Progress) -> TokenReport:
+        """With the server's own tokens beside the local ones, where there are such and the server gives them.
+
+        Ids without a token are never sent: some servers die of them.
+        """
+        server = self._server(await self.served())
+        if report.vocabulary is None:
+            return report
+        found: list[PromptTokens] = []
+        silent = "" if server is not None else "The server tells no tokens."
+        for prompt in report.prompts:
+            if prompt.reading is None:
+                found.append(prompt)
+                continue
+            if prompt.outside:
+                found.append(_uncompared(prompt, "some servers die of ids out of the vocabulary."))
+                continue
+            if server is None or silent:
+                found.append(_uncompared(prompt, silent))
+                continue
+            progress(f"asking the server for the tokens of {prompt.prompt.pointer}")
+            try:
+                found.append(await _compared(prompt, body, server))
+            except TokenizerError as error:
+                silent = str(error) if isinstance(error, NoAnswerError) else ""
+                found.append(_uncompared(prompt, str(error)))
+        return msgspec.structs.replace(report, prompts=tuple(found))
 
     async def _of_prompt(
         self, prompt: Prompt, body: Any, local: LocalTokenizer | None, served: Server, progress: Progress
@@ -167,29 +196,29 @@ class Tokenizing:
             notes=("The server itself was asked; it does not tell what single tokens are.",),
         )
 
-    async def _compared(self, read: PromptTokens, body: Any, served: Server) -> PromptTokens:
-        """With the server's own tokens beside the local ones, where the server gives them."""
-        server = self._server(served)
-        if read.reading is None or server is None:
-            return read
-        text, cells = read.reading.text, read.reading.cells
-        try:
-            if read.prompt.form == "ids":
-                difference = first_text_difference(text, await server.decode(cells.ids))
-            else:
-                special = read.prompt.form == "text" and _special(body)
-                difference = first_id_difference(cells.ids, await server.encode(text, special=special))
-        except TokenizerError as error:
-            return msgspec.structs.replace(read, notes=(*read.notes, f"Not compared with the server: {error}"))
-        note = "The server's own tokens are the same." if difference is None else "The server's own tokens differ."
-        return msgspec.structs.replace(read, server=difference, notes=(*read.notes, note))
-
     def _server(self, served: Server) -> ServerTokenizer | None:
         """The server's own tokenizer; None where it has none that is known."""
         if self._session is None or not self._session.base_url or served.tokenize is None:
             return None
         model = served.models[0] if served.models else ""
         return ServerTokenizer(self._session.fetch, self._session.base_url, served.tokenize, model)
+
+
+async def _compared(read: PromptTokens, body: Any, server: ServerTokenizer) -> PromptTokens:
+    """Raises TokenizerError."""
+    assert read.reading is not None
+    text, cells = read.reading.text, read.reading.cells
+    if read.prompt.form == "ids":
+        difference = first_text_difference(text, await server.decode(cells.ids))
+    else:
+        special = read.prompt.form == "text" and _special(body)
+        difference = first_id_difference(cells.ids, await server.encode(text, special=special))
+    note = "The server's own tokens are the same." if difference is None else "The server's own tokens differ."
+    return msgspec.structs.replace(read, server=difference, notes=(*read.notes, note))
+
+
+def _uncompared(read: PromptTokens, why: str) -> PromptTokens:
+    return msgspec.structs.replace(read, notes=(*read.notes, f"Not compared with the server: {why}"))
 
 
 def _limit(served: Server) -> int | None:

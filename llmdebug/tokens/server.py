@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -11,13 +12,15 @@ import msgspec
 from llmdebug.families.family import Tokenize
 from llmdebug.http.baseurl import join, root_of
 from llmdebug.http.exchange import Exchange, Request
-from llmdebug.tokens.values import TokenizerError
+from llmdebug.tokens.values import NoAnswerError, TokenizerError
 
 Ask = Callable[[Request], Awaitable[Exchange]]
 
 JSON_TYPE = (("Content-Type", "application/json"),)
 MAX_ANSWER = 64_000_000
 MAX_QUOTED = 200
+ANSWER_S = 15.0
+"""Longest the server may take for one question; the longest texts take a few."""
 
 
 class ServerTokenizer:
@@ -49,11 +52,16 @@ class ServerTokenizer:
         return text
 
     async def _asked(self, path: str, body: dict[str, Any]) -> Any:
-        exchange = await self._ask(self._request(path, body))
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                exchange = await self._ask(self._request(path, body))
+        except TimeoutError as error:
+            told = f"The server gives no tokens: POST {path} was not answered within {ANSWER_S:g} s."
+            raise NoAnswerError(told) from error
         response = exchange.response
         if response is None:
             failure = exchange.failure.message if exchange.failure else "no answer came."
-            raise TokenizerError(f"The server gives no tokens: {failure}")
+            raise NoAnswerError(f"The server gives no tokens: {failure}")
         said = " ".join(response.body[:MAX_QUOTED].decode("utf-8", "replace").split())
         if response.status != 200 or len(response.body) > MAX_ANSWER:
             raise TokenizerError(f"The server gives no tokens: POST {path} answered {response.status}: {said}")

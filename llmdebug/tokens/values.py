@@ -24,6 +24,10 @@ class TokenizerError(Exception):
     """A tokenizer cannot be had or used; the text is a sentence for the user."""
 
 
+class NoAnswerError(TokenizerError):
+    """The server's own tokenizer gives no answer at all: it need not be asked again."""
+
+
 class NobodyCountsError(TokenizerError):
     """There is neither a local tokenizer nor a server that counts."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
@@ -17,7 +18,7 @@ from llmdebug.debugger.session import Finding, Session
 from llmdebug.debugger.tokenizing import Tokenizing
 from llmdebug.demo import model
 from llmdebug.demo.server import DemoServer
-from llmdebug.http.exchange import Request
+from llmdebug.http.exchange import Exchange, Request
 from llmdebug.linking.server import Server
 from llmdebug.tokens.values import NobodyCountsError, TokenizerError
 
@@ -103,6 +104,41 @@ async def test_the_server_s_own_tokens_are_compared(desk: Desk) -> None:
     for body in ({"prompt": "The Queen"}, {"prompt": [361, 836]}, {"messages": [USER]}):
         read = (await tokens.read(body, progress=silent, compare=True)).prompts[0]
         assert read.server is None and read.notes == ("The server's own tokens are the same.",)
+
+
+async def test_ids_without_a_token_are_not_sent_to_be_compared(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = desk
+    asked: list[Request] = []
+    fetch = session.fetch
+
+    async def told(request: Request) -> Exchange:
+        asked.append(request)
+        return await fetch(request)
+
+    monkeypatch.setattr(session, "fetch", told)
+    report = await tokens.read({"prompt": [[361, 99999], [361]]}, progress=silent, compare=True)
+    assert [prompt.notes[0] for prompt in report.prompts] == [
+        "Not compared with the server: some servers die of ids out of the vocabulary.",
+        "The server's own tokens are the same.",
+    ]
+    assert [json.loads(request.body)["tokens"] for request in asked] == [[361]]
+
+
+async def test_a_server_that_gives_no_answer_is_asked_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, tokens = desk
+    asked: list[Request] = []
+
+    async def hanging(request: Request) -> Exchange:
+        asked.append(request)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(session, "fetch", hanging)
+    monkeypatch.setattr("llmdebug.tokens.server.ANSWER_S", 0.05)
+    report = await tokens.read({"prompt": ["Alice", "Queen"]}, progress=silent, compare=True)
+    told = "Not compared with the server: The server gives no tokens: POST /tokenize was not answered within 0.05 s."
+    assert [prompt.notes for prompt in report.prompts] == [(told,), (told,)]
+    assert len(asked) == 1 and all(prompt.count for prompt in report.prompts)
 
 
 async def test_another_tokenizer_than_the_server_s_is_told(nanoserve: DemoServer, folders: dict[str, Path]) -> None:

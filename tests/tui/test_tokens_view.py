@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from screen_fakes import driven, request
 
 from llmdebug.debugger.session import Session
 from llmdebug.demo.server import DemoServer
-from llmdebug.http.exchange import Request
+from llmdebug.http.exchange import Exchange, Request
 from llmdebug.tokens.prompts import Budget, Prompt
 from llmdebug.tokens.report import PromptTokens, TokenReport
 from llmdebug.tokens.values import Cells, Difference, Reading, TemplateFault
@@ -110,6 +111,31 @@ async def test_tokens_are_shown_turned_and_converted(nanoserve: DemoServer) -> N
         await app.press("c")
         await app.shows("603")
         assert '"The White Rabbit"' not in app.screen()
+
+
+async def test_the_server_is_asked_for_its_tokens_by_a_key_only(
+    nanoserve: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it takes its time the local tokens stay on the screen."""
+    session = Session(base_url=nanoserve.base_url, sources=[nanoserve.source], keep=False)
+    asked, going_on = [], asyncio.Event()
+    fetch = session.fetch
+
+    async def slow(request: Request) -> Exchange:
+        asked.append(request.url)
+        await going_on.wait()
+        return await fetch(request)
+
+    monkeypatch.setattr(session, "fetch", slow)
+    async with driven(session, of_demo(nanoserve, {"prompt": "The Queen"}), base_url=nanoserve.base_url) as app:
+        await app.press("number_sign")
+        await app.shows("The·Queen")
+        assert not asked
+        await app.press("equals_sign")
+        await app.shows("Asking the server for the tokens of /prompt…")
+        assert "The·Queen" in app.screen() and asked == [nanoserve.base_url + "/tokenize"]
+        going_on.set()
+        await app.shows("The server's own tokens are the same.")
 
 
 async def test_another_tokenizer_is_used_or_its_problem_told(

@@ -9,7 +9,7 @@ from llmdebug.tui.acts.remedies import shown_request
 from llmdebug.tui.worksheet import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from llmdebug.debugger.session import Finding, Session
     from llmdebug.debugger.tokenizing import Tokenizing
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from llmdebug.tokens.report import TokenReport
     from llmdebug.tui.screens.main import MainScreen
     from llmdebug.tui.screens.tokens import TokensScreen
+    from llmdebug.tui.views.tokencells import ShownReport
 
 
 def show_tokens(screen: MainScreen) -> None:
@@ -58,11 +59,24 @@ async def read_report(screen: MainScreen, view: TokensScreen) -> None:
         view.show_problem(f"The body holds no prompt: {problem or 'there is none'}.")
         return
     try:
-        report = await tokenizing(screen, session).read(body, progress=view.tell_stage, compare=True)
+        report = await tokenizing(screen, session).read(body, progress=view.tell_stage)
     except TokenizerError as error:
         view.show_problem(str(error))
         return
     view.show(await asyncio.to_thread(ShownReport, report))
+
+
+async def compare(screen: MainScreen, report: TokenReport, progress: Callable[[str], None]) -> ShownReport | None:
+    """The report with the server's own tokens held against the local ones; None where the request is gone."""
+    from llmdebug.diagnosis.question import parse_body
+    from llmdebug.tui.views.tokencells import ShownReport
+
+    entry, session = screen.entry, screen.session
+    if entry is None or session is None:
+        return None
+    body, _ = await asyncio.to_thread(parse_body, entry.request.body)
+    compared = await tokenizing(screen, session).compared(report, body, progress=progress)
+    return await asyncio.to_thread(ShownReport, compared)
 
 
 async def convert(screen: MainScreen, report: TokenReport) -> str:

@@ -15,9 +15,11 @@ from llmdebug.tui.views.safetext import clean, shorten_middle
 from llmdebug.tui.views.tokencells import MODES, CellRows, ShownReport
 
 if TYPE_CHECKING:
+    from llmdebug.tokens.report import TokenReport
     from llmdebug.tui.screens.main import MainScreen
 
 CONVERT = "c"
+COMPARE = "="
 TOKENIZER = "L"
 
 
@@ -61,7 +63,13 @@ class TokensScreen(ViewerScreen):
         if self.pane.needle:
             return super().hints()
         following = MODES[(self._mode + 1) % len(MODES)]
-        told = [("t", f"as {following}"), (CONVERT, "convert"), (TOKENIZER, "tokenizer"), ("/", "search")]
+        told = [
+            ("t", f"as {following}"),
+            (CONVERT, "convert"),
+            (COMPARE, "compare"),
+            (TOKENIZER, "tokenizer"),
+            ("/", "search"),
+        ]
         return [*told, ("Esc", "back")]
 
     # What is done.
@@ -104,6 +112,8 @@ class TokensScreen(ViewerScreen):
             self.bottom.refresh()
         elif event.character == CONVERT:
             self._convert()
+        elif event.character == COMPARE:
+            self._compare()
         elif event.character == TOKENIZER:
             self._ask_tokenizer()
         elif asked is not None and asked.name == "tokens":
@@ -118,6 +128,31 @@ class TokensScreen(ViewerScreen):
             self.bottom.refresh()
         else:
             self.main.start(self._converted(self._shown))
+
+    def _compare(self) -> None:
+        """Holds the tokens against the server's own: the server is asked now and not before."""
+        if self._shown is None or self._shown.report.vocabulary is None:
+            told = "The tokens are not read yet." if self._shown is None else "These are the server's own tokens."
+            self.bottom.tell(told, "warning")
+            self.bottom.refresh()
+            return
+        if self._work is not None:
+            self._work.cancel()
+        self._work = self.main.start(self._compared(self._shown.report))
+
+    async def _compared(self, report: TokenReport) -> None:
+        from llmdebug.tui.acts.tokens import compare
+
+        def tell(what: str) -> None:
+            self.bottom.tell(f"{what[:1].upper()}{what[1:]}…")
+            self.bottom.refresh()
+
+        compared = await compare(self.main, report, tell)
+        if compared is not None and self.is_mounted:
+            self._shown = compared
+            self.bottom.tell("Compared with the server: see above the tokens.")
+            self.pane.rebuild(home=True)
+            self.bottom.refresh()
 
     async def _converted(self, shown: ShownReport) -> None:
         from llmdebug.tui.acts.tokens import convert
