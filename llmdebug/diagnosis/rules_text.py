@@ -26,7 +26,7 @@ def rule_entries(text: str) -> list[Entry]:
         loc = () if match["path"] == WHOLE else loc_of(match["path"])
         told = {name: float(value) for name, value in _NUMBER.findall(match["told"])}
         code = match["code"].strip()
-        found.append(Entry(match[0] if code in {"range", "length"} else code, loc, _kind(code, told)))
+        found.append(Entry(match[0] if code in {"range", "length"} else code, loc, _kind(code, told), speaker="rust"))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from llmdebug.http.exchange import StreamEvent
 
-_BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_BLANK_LINE = re.compile(rb"\n\r?\n|\n\r|\r\r\n?")
 _TAIL_BYTES = 512
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """An event or line that is longer is cut there; the response's body keeps it whole."""
