@@ -58,3 +58,37 @@ async def test_a_folder_that_takes_no_draft_is_told_once(monkeypatch: pytest.Mon
         await app.until(lambda: app.main.editor is not None)
         await app.press("X")
         await app.shows("The unsent edit is not kept")
+
+
+async def test_text_that_is_no_request_is_left_by_a_second_escape(own_state: Path) -> None:
+    async with driven(FakeSession(), request(), size=(120, 40)) as app:
+        app.main.drafting = drafting.Drafting("test")
+        await app.press("e")
+        await app.until(lambda: app.main.editor is not None)
+        editor = app.main.editor
+        assert editor is not None
+        before, typed = app.main.entry.request, editor.text.replace("\n", "\nZZZ ", 1)  # type: ignore[union-attr]
+        editor.text = typed
+        await app.press("escape")
+        await app.shows("not left: line 2: A header is 'Name: value'; a blank line ends the headers. Esc again leaves")
+        await app.shows("Esc done")
+        await app.press("escape")
+        assert app.main.editor is None
+        assert app.main.entry.request == before  # type: ignore[union-attr]
+        assert "U takes up what was typed" in app.message()
+        await app.press("U")
+        assert app.main.entry.request.body.decode() == typed  # type: ignore[union-attr]
+
+
+async def test_what_is_typed_after_a_refused_escape_is_no_second_one(own_state: Path) -> None:
+    async with driven(FakeSession(), request()) as app:
+        await app.press("e")
+        await app.until(lambda: app.main.editor is not None)
+        editor = app.main.editor
+        assert editor is not None
+        editor.text = "nonsense"
+        await app.press("escape", "x", "escape")
+        assert app.main.editor is editor
+        await app.press("escape")
+        assert app.main.editor is None
+        assert "as it was before the edit" in app.message()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,6 +29,7 @@ from llmdebug.tui.views.streamtext import assistant_turn
 from llmdebug.tui.worksheet import Entry
 
 if TYPE_CHECKING:
+    from llmdebug.tui.panes.editor import RequestEditor
     from llmdebug.tui.screens.main import MainScreen
 
 CHECK_AFTER_S = 0.15
@@ -144,22 +146,46 @@ def closed(screen: MainScreen) -> bool:
     try:
         edited = parse_request(editor.text, base, screen.base_url)
     except RequestTextError as error:
-        screen.tell(f"line {error.line}: {error}", "error")
+        again = screen.keymap.told(" {leave-editor} again leaves it as it was.")
+        editor.refused = editor.text
+        if screen.checking is not None:
+            screen.checking.cancel()
+        screen.show_problem(f"not left: line {error.line}: {error}{again}")
         return False
     if editable_body(base.body) == edited.body.decode("utf-8", "replace"):
         edited = msgspec.structs.replace(edited, body=base.body)
-    screen.editor = screen.edit_base = None
-    screen.show_problem("")
-    screen.set_focus(None)
-    editor.remove()
     entry.request = shown_request(screen, edited)
-    screen.place()
-    screen.show_entry()
+    _take_away(screen, editor)
     return True
 
 
+def _take_away(screen: MainScreen, editor: RequestEditor) -> None:
+    screen.editor = screen.edit_base = None
+    screen.request.problem = ""
+    screen.show_problem("")
+    screen.set_focus(None)
+    editor.remove()
+    screen.place()
+    screen.show_entry()
+
+
 def leave(screen: MainScreen) -> None:
-    closed(screen)
+    """What is no request is left only when it is asked for twice, and kept as a draft."""
+    editor = screen.editor
+    if editor is not None and editor.text == editor.refused:
+        _give_up(screen, editor)
+    else:
+        closed(screen)
+
+
+def _give_up(screen: MainScreen, editor: RequestEditor) -> None:
+    typed_so_far, drafting = typed_request(screen), screen.drafting
+    _take_away(screen, editor)
+    told = "The request is as it was before the edit"
+    if drafting is not None and typed_so_far is not None and not drafting.save(typed_so_far, dict(screen.secrets)):
+        drafting.offered, drafting.offered_at = typed_so_far, time.time()
+        told += screen.keymap.told("; {take-draft} takes up what was typed, as its body")
+    screen.tell(f"{told}.", "warning")
 
 
 def leave_and_send(screen: MainScreen) -> None:

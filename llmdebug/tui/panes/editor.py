@@ -52,6 +52,8 @@ class RequestEditor(TextArea):
         super().__init__(text, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False, id="editor")
         self.cursor_blink = False
         self.marks: dict[int, str] = {}
+        self.refused: str | None = None
+        """The text that was no request when the editor was to be left."""
         self._role_styles: dict[str, Style] = {}
         self.app_keys: frozenset[str] = frozenset()
         self.set_theme(theme)
