@@ -17,6 +17,7 @@ from llmdebug.cli.raw_output import write_bytes
 from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.condition import parse_condition
 from llmdebug.debugger.filter import matching
+from llmdebug.formats.errors import FormatError
 from llmdebug.formats.exchanges import Exchanges
 from llmdebug.formats.http_file import split_selector
 from llmdebug.formats.http_writing import body_beside
@@ -54,9 +55,20 @@ def convert(wanted: Conversion) -> int:
         kept = set(matching(condition, exchanges))
         numbers = [number for number in numbers if number in kept]
     chosen = [number for number in numbers if not exchanges.problem(number)]
-    _write(wanted, output, exchanges, chosen)
+    try:
+        _write(wanted, output, exchanges, chosen)
+    except FormatError as error:
+        raise _placed(error, path, chosen) from None
     _tell(wanted, output, exchanges, chosen)
     return ExitCode.OK
+
+
+def _placed(error: FormatError, path: str, chosen: list[int]) -> FormatError:
+    """What the format cannot hold, by its place in the file that it stands in."""
+    if error.path or error.entry is None:
+        return error
+    told = f"{error.message} --only leaves it out: --only 'method == POST', or another condition."
+    return FormatError(path, told, entry=chosen[error.entry - 1] + 1)
 
 
 def _opened(wanted: Conversion, path: str) -> Exchanges:

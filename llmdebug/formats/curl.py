@@ -10,7 +10,7 @@ import base64
 import os
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,7 +24,7 @@ from llmdebug.formats.shellvariables import check_word
 from llmdebug.formats.shellwords import ShellCommand, shell_commands
 from llmdebug.http.exchange import Request, header
 
-__all__ = ["curl_command", "looks_like_curl", "parse_curl", "parse_curls"]
+__all__ = ["curl_command", "curl_entries", "looks_like_curl", "parse_curl", "parse_curls"]
 
 _MOST_CONFIGS = 20
 _MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -57,14 +57,34 @@ def parse_curls(
     Without a folder no file is read. Shell variables that are named as secrets become `{{secret:NAME}}`. `warn` gets
     what is not followed, as sentences.
     """
+    requests: list[Request] = []
+    for entry in curl_entries(text, path=path, folder=folder, environment=environment, warn=warn):
+        if isinstance(entry, FormatError):
+            raise entry
+        requests.append(entry)
+    return requests
+
+
+def curl_entries(
+    text: str,
+    *,
+    path: str = "",
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> list[Request | FormatError]:
+    """As parse_curls(), with what is wrong in the place of a command that cannot be read.
+
+    Raises FormatError where the text cannot be taken apart into commands.
+    """
     if not _START.search(text):
         raise FormatError(path, "There is no curl command in it.")
     known = os.environ if environment is None else environment
-    requests: list[Request] = []
+    requests: list[Request | FormatError] = []
     for command in shell_commands(_PROMPT.sub("", text), path=path, environment=known):
         name = posixpath.basename(command.words[0].replace("\\", "/"))
         if name in ("curl", "curl.exe"):
-            requests += _requests(command, path, folder)
+            requests += _requests_or_not(command, path, folder)
             if command.taken_once and warn is not None:
                 warn(
                     str(
@@ -76,6 +96,13 @@ def parse_curls(
     if not requests:
         raise FormatError(path, "There is no curl command in it.")
     return requests
+
+
+def _requests_or_not(command: ShellCommand, path: str, folder: Path | None) -> Sequence[Request | FormatError]:
+    try:
+        return _requests(command, path, folder)
+    except FormatError as error:
+        return [error]
 
 
 def _requests(command: ShellCommand, path: str, folder: Path | None) -> list[Request]:

@@ -53,6 +53,10 @@ class HttpFile(msgspec.Struct, frozen=True, kw_only=True):
         """All requests, filled in. Raises FormatError for the first that cannot be."""
         return [self._filled(block) for block in self.blocks]
 
+    def entries(self) -> list[Request | FormatError]:
+        """As requests(), with what is wrong in the place of one that cannot be filled in."""
+        return [self._filled_or_not(block) for block in self.blocks]
+
     def request(self, selector: str | int | None = None) -> Request:
         """One request, by its name or by its number from 1; without either, the only one or the first."""
         if not self.blocks:
@@ -66,6 +70,12 @@ class HttpFile(msgspec.Struct, frozen=True, kw_only=True):
             return self._filled(self.blocks[int(selector) - 1])
         known = ", ".join(name for name in self.names if name) or f"1 to {len(self.blocks)}"
         raise FormatError(self.path, f"There is no request {str(selector)!r} in it; there are: {known}.")
+
+    def _filled_or_not(self, block: Block) -> Request | FormatError:
+        try:
+            return self._filled(block)
+        except FormatError as error:
+            return error
 
     def _filled(self, block: Block) -> Request:
         variables = Variables(self.definitions, self.given, self.environment, self.path, self.folder)

@@ -32,16 +32,31 @@ def requests_of(
 
     Raises FormatError.
     """
-    requests = file.requests() if selector is None else [file.request(selector)]
+    found: list[Request | FormatError] = list(file.entries() if selector is None else [file.request(selector)])
+    for entry in found:
+        if isinstance(entry, FormatError):
+            raise entry
+    kept, warnings = _kept(file, found, selector, send_secrets=send_secrets)
+    return [entry for entry in kept if isinstance(entry, Request)], warnings
+
+
+def entries_of(file: HttpFile, *, send_secrets: bool = False) -> tuple[list[Request | FormatError], tuple[str, ...]]:
+    """As requests_of(), for all requests, with what is wrong in the place of one that cannot be filled in."""
+    return _kept(file, file.entries(), None, send_secrets=send_secrets)
+
+
+def _kept(
+    file: HttpFile, found: list[Request | FormatError], selector: str | None, *, send_secrets: bool
+) -> tuple[list[Request | FormatError], tuple[str, ...]]:
     told: dict[str, None] = {}
-    kept: list[Request] = []
-    for number, request in enumerate(requests, start=1):
+    kept: list[Request | FormatError] = []
+    for number, entry in enumerate(found, start=1):
         home = "" if send_secrets else _home(file, number if selector is None else selector)
-        if home and place_of(home) != place_of(request.url):
-            request, names = without_keys(request)
+        if isinstance(entry, Request) and home and place_of(home) != place_of(entry.url):
+            entry, names = without_keys(entry)
             if names:
-                told[told_withheld(names, request.url)] = None
-        kept.append(request)
+                told[told_withheld(names, entry.url)] = None
+        kept.append(entry)
     return kept, (*file.warnings, *list(told)[:1])
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from llmdebug.formats.batch import is_batch, read_batch
-from llmdebug.formats.curl import looks_like_curl, parse_curls
+from llmdebug.formats.curl import curl_entries, looks_like_curl
 from llmdebug.formats.errors import FormatError, decode_text, read_file
 from llmdebug.formats.exchanges import Exchanges, Progress, listed
 from llmdebug.formats.foreign import foreign, is_json
 from llmdebug.formats.har import MAX_HAR_BYTES, each_entry, read_document
 from llmdebug.formats.http_file import parse_http_text
-from llmdebug.formats.http_server import requests_of, with_server
+from llmdebug.formats.http_server import entries_of, with_server
 from llmdebug.formats.jsonlines import (
     AnswerRecord,
     NoteRecord,
@@ -25,7 +25,7 @@ from llmdebug.formats.jsonlines import (
 )
 from llmdebug.formats.lines_index import RecordedLines
 from llmdebug.formats.spooling import lying_still
-from llmdebug.http.exchange import Exchange
+from llmdebug.http.exchange import Exchange, Request
 
 Format = Literal["har", "jsonl", "http", "curl", "batch"]
 _SUFFIXES: dict[str, Format] = {
@@ -74,13 +74,17 @@ def open_exchanges(
     text, folder = decode_text(data, path), Path(path).parent
     if known == "curl":
         told: list[str] = []
-        found = parse_curls(text, path=path, folder=folder, warn=told.append)
-        return listed((Exchange(request=request) for request in found), path, "curl", warnings=tuple(told))
+        found = curl_entries(text, path=path, folder=folder, warn=told.append)
+        return listed(map(_unanswered, found), path, "curl", warnings=tuple(told))
     parsed = with_server(parse_http_text(text, path=path, folder=folder), base_url, default_base_url, variables or {})
-    requests, warnings = requests_of(parsed, send_secrets=send_secrets)
-    if not requests:
+    found, warnings = entries_of(parsed, send_secrets=send_secrets)
+    if not found:
         raise FormatError(path, "There is no request in it.")
-    return listed((Exchange(request=request) for request in requests), path, "http", warnings=warnings)
+    return listed(map(_unanswered, found), path, "http", warnings=warnings)
+
+
+def _unanswered(entry: Request | FormatError) -> Exchange | FormatError:
+    return entry if isinstance(entry, FormatError) else Exchange(request=entry)
 
 
 def format_of(path: str, *, shown: str = "") -> Format:

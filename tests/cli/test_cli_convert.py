@@ -88,3 +88,11 @@ async def test_what_cannot_be_done_is_a_sentence(tmp_path: Path) -> None:
     assert lost.says("entry 1: The request is no POST")
     assert not (tmp_path / "b.jsonl").exists()
     assert nobody.says("There is no request '9'")
+
+
+async def test_what_a_batch_cannot_hold_is_told_with_its_file_and_how_to_leave_it_out(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text(f"curl http://h.test/$(x)\n{SCRIPT}")
+    done = await run("convert", str(tmp_path / "a.sh"), str(tmp_path / "b.jsonl"), "--to", "batch")
+    assert done.code == 2
+    assert done.says(f"{tmp_path / 'a.sh'}, entry 2: The request is no POST")
+    assert done.says("--only 'method == POST'")

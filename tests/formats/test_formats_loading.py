@@ -141,3 +141,31 @@ def test_bodies_come_back_byte_for_byte(body: bytes) -> None:
 def test_deep_nesting_in_a_line_is_an_error() -> None:
     with pytest.raises(RecordError):
         decode_record(b'{"record":"note","id":"1","name":"n","at":1,"value":' + b"[" * 100_000)
+
+
+def test_a_request_of_an_http_file_that_cannot_be_filled_in_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "a.http"
+    file.write_text("### one\nGET http://h/1\n\n### two\nGET http://h/{{undef}}\n\n### three\nGET http://h/3\n")
+    opened = open_exchanges(str(file))
+    assert [opened.row(number).url for number in range(3)] == ["http://h/1", "", "http://h/3"]
+    told = f"{file}:5: The variable undef is not defined."
+    assert [opened.problem(number) for number in range(3)] == ["", told, ""]
+    assert opened.warnings == (f"1 of 3 entries cannot be sent; they are passed over. {told}",)
+
+
+def test_a_curl_command_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "a.sh"
+    file.write_text('curl http://h/1\ncurl http://h/2 -H "X: $(date)"\ncurl http://h/3 -d @missing\ncurl http://h/4\n')
+    opened = open_exchanges(str(file))
+    assert [opened.row(number).url for number in range(4)] == ["http://h/1", "", "", "http://h/4"]
+    problems = [opened.problem(number) for number in range(4)]
+    assert problems[0] == problems[3] == ""
+    assert problems[1].startswith(f"{file}:2: A part of this command is the output of another")
+    assert problems[2] == f"{file}:3: The file missing: There is no such file."
+
+
+def test_where_no_entry_can_be_read_the_first_is_the_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.http"
+    file.write_text("GET http://h/{{undef}}\n")
+    with pytest.raises(FormatError, match="The variable undef is not defined"):
+        open_exchanges(str(file))
