@@ -103,6 +103,9 @@ def _looked_up(prompt: PromptTokens, report: TokenReport) -> TrailStep:
 
 
 def _all_inside(prompt: PromptTokens) -> TrailStep:
+    if prompt.broken is not None:
+        told = f"all ids have a token, but they stand for no text: broken UTF-8 at position {prompt.broken:,}"
+        return TrailStep(step="for", text=told)
     text = shortened(prompt.reading.text if prompt.reading else "", 80)
     return TrailStep(step="against", text=f'the ids are valid, they stand for "{text}": "bad ids" is out')
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from llmdebug.tokens.values import BROKEN, OUTSIDE, PART, TEXT
+from llmdebug.tokens.values import BROKEN, PART, TEXT
 
 Scheme = Literal["byte-level", "byte-fallback", "wordpiece", "characters"]
 
@@ -135,10 +135,3 @@ def _broken_bytes(data: bytes) -> set[int]:
         else:
             offset += len(character.encode("utf-8"))
     return broken
-
-
-def text_of(pieces: Sequence[bytes], marks: str) -> str:
-    """All bytes as text, each broken one as `\\xNN`."""
-    return b"".join(piece for piece, mark in zip(pieces, marks, strict=True) if mark != OUTSIDE).decode(
-        "utf-8", "backslashreplace"
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from llmdebug.tokens.prompts import Budget, Prompt
-from llmdebug.tokens.values import Difference, Reading, TemplateFault, Vocabulary
+from llmdebug.tokens.values import BROKEN, Difference, Reading, TemplateFault, Vocabulary
 
 MAX_POSITIONS = 8
 """Ids out of the vocabulary that are named."""
@@ -31,6 +31,12 @@ class PromptTokens(msgspec.Struct, frozen=True, kw_only=True):
     def outside(self) -> tuple[int, ...]:
         """Positions of ids out of the vocabulary."""
         return self.reading.cells.outside() if self.reading is not None else ()
+
+    @property
+    def broken(self) -> int | None:
+        """The position from which on ids stand for broken UTF-8; None where all are text."""
+        place = self.reading.cells.marks.find(BROKEN) if self.reading is not None else -1
+        return place if place >= 0 else None
 
     @property
     def outside_told(self) -> str:

@@ -15,14 +15,12 @@ from llmdebug.tokens import pieces
 from llmdebug.tokens.defects import defect_of
 from llmdebug.tokens.place import CONFIG_NAME, FILE_NAME, Place, find_tokenizer
 from llmdebug.tokens.values import (
-    BROKEN,
     MAX_TEXT,
     MAX_TOKENS,
     OUTSIDE,
     SPECIAL,
     TEXT,
     Cells,
-    Difference,
     Reading,
     TokenizerError,
     Vocabulary,
@@ -190,19 +188,12 @@ class Tokenizer:
         return ids
 
     def decode(self, ids: Sequence[int]) -> Reading:
-        """The text of ids; ids that have no token stand for nothing and are marked."""
+        """The text of ids, as servers get it: U+FFFD for what is no UTF-8; ids without a token stand for nothing."""
         cells = self.cells(tuple(ids))
         known = [id_ for id_, mark in zip(cells.ids, cells.marks, strict=True) if mark != OUTSIDE]
         text = self.loaded.decode(known, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-        if "\ufffd" in text:
-            text = pieces.text_of(cells.pieces, cells.marks)
-        broken = cells.marks.find(BROKEN)
-        if broken >= 0:
-            difference: Difference | None = Difference(broken, "id", str(cells.ids[broken]), "")
-        elif len(known) == len(cells):
-            difference = first_id_difference(cells.ids, self.ids_of(text, special=False))
-        else:
-            difference = None
+        whole = len(known) == len(cells)
+        difference = first_id_difference(cells.ids, self.ids_of(text, special=False)) if whole else None
         return Reading(text=text, cells=cells, difference=difference)
 
     def cells(self, ids: tuple[int, ...]) -> Cells:

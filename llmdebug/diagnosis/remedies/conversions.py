@@ -104,7 +104,7 @@ def _without_outside(case: Case, prompt: PromptTokens) -> list[Proposal]:
 
 def other_form(case: Case, prompt: PromptTokens) -> list[Proposal]:
     """A text as ids or ids as text, where this route or another one takes them. Raises PointerError."""
-    if prompt.reading is None or prompt.prompt.pointer.count("/") != 1:
+    if prompt.reading is None or prompt.broken is not None or prompt.prompt.pointer.count("/") != 1:
         return []
     ids, text = prompt.reading.cells.ids, prompt.reading.text
     if max(len(ids), len(text)) > MAX_CONVERTED or not ids:
@@ -121,6 +121,8 @@ def other_form(case: Case, prompt: PromptTokens) -> list[Proposal]:
 def in_place(case: Case, prompt: PromptTokens) -> list[Proposal]:
     """The other form in the field where the prompt stands, for a route that is not known. Raises PointerError."""
     if prompt.reading is None or prompt.prompt.form == "chat" or not prompt.reading.cells.ids:
+        return []
+    if prompt.broken is not None:
         return []
     source = prompt.prompt.pointer
     is_text = prompt.prompt.form == "text"
