@@ -10,10 +10,12 @@ import base64
 import os
 import posixpath
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from llmdebug.formats.cookie_jar import Cookie, cookies_for, read_jar
 from llmdebug.formats.curl_config import config_options
 from llmdebug.formats.curl_form import FormPart, form_part, multipart
 from llmdebug.formats.curl_options import Option, OptionError, Word, options_of
@@ -85,14 +87,9 @@ def curl_entries(
         name = posixpath.basename(command.words[0].replace("\\", "/"))
         if name in ("curl", "curl.exe"):
             requests += _requests_or_not(command, path, folder)
-            if command.taken_once and warn is not None:
-                warn(
-                    str(
-                        FormatError(
-                            path, "The loop around this command is not run: it is taken once.", line=command.line
-                        )
-                    )
-                )
+            if warn is not None:
+                for told in _not_followed(command):
+                    warn(str(FormatError(path, told, line=command.line)))
     if not requests:
         raise FormatError(path, "There is no curl command in it.")
     return requests
@@ -103,6 +100,16 @@ def _requests_or_not(command: ShellCommand, path: str, folder: Path | None) -> S
         return _requests(command, path, folder)
     except FormatError as error:
         return [error]
+
+
+def _not_followed(command: ShellCommand) -> list[str]:
+    told = ["The loop around this command is not run: it is taken once."] if command.taken_once else []
+    if command.if_failed:
+        told.append(
+            "A shell runs this command only where the one before || fails: it is taken all the same, and is sent "
+            "whatever that one is answered; leave it out where that is not meant."
+        )
+    return told
 
 
 def _requests(command: ShellCommand, path: str, folder: Path | None) -> list[Request]:
@@ -140,6 +147,8 @@ class _Command:
         self._form: list[FormPart] = []
         self._query: list[str] = []
         self._cookies: list[str] = []
+        self._jar: list[Cookie] = []
+        self._without_session = False
         self._upload = self._userinfo = ""
         self._get = self._head = self._as_is = self._no_globs = False
         self._configs = 0
@@ -160,6 +169,8 @@ class _Command:
             self._query.append(value[1:] if value.startswith("+") else self._urlencoded(value).decode())
         elif name == "cookie" and "=" in value:
             self._cookies.append(value)
+        elif name == "cookie" and value:
+            self._jar += read_jar(self._file(value, "takes cookies from").decode("utf-8", "surrogateescape"), line)
         elif name == "user":
             self._take_user(value if ":" in value else value + ":")
         elif name == "config":
@@ -179,7 +190,9 @@ class _Command:
         elif name == "continue-at" and value.isdecimal() and int(value):
             self._lower.append(("Range", f"bytes={value}-"))
         elif name in _HEADERS:
-            self._lower.append((_HEADERS[name], value.partition(";auto")[0] if name == "referer" else value))
+            self._take_named(name, value)
+        elif name == "junk-session-cookies":
+            self._without_session = True
         elif name == "get":
             self._get = True
         elif name == "head":
@@ -188,6 +201,12 @@ class _Command:
             self._as_is = True
         elif name == "globoff":
             self._no_globs = True
+
+    def _take_named(self, name: str, value: str) -> None:
+        """`;auto` names the page before, for a redirect."""
+        plain = value.partition(";auto")[0] if name == "referer" else value
+        if plain or name != "referer":
+            self._lower.append((_HEADERS[name], plain))
 
     def _take_config(self, name: str, line: int) -> None:
         self._configs += 1
@@ -213,12 +232,17 @@ class _Command:
                     self._take_header(line)
             return
         name, colon, text = value.partition(":")
+        if name.strip().lower() == "transfer-encoding" and text.strip():
+            raise self._error(
+                f"The header {value.strip()} is not followed here: the body goes out in one piece, with its length; "
+                "leave the header out"
+            )
         if colon and text.strip():
             self._headers.append((name.strip(), text.strip()))
         elif colon:
             self._removed.add(name.strip().lower())
-        elif value.rstrip().endswith(";"):
-            self._headers.append((value.rstrip()[:-1], ""))
+        elif value.endswith(";"):
+            self._headers.append((value[:-1], ""))
 
     def _take_data(self, name: str, value: str) -> None:
         if name == "data-urlencode":
@@ -241,8 +265,8 @@ class _Command:
         raw = self._file(text) if sign == "@" else text.encode("utf-8", "surrogateescape")
         return (f"{name}=".encode() if name else b"") + _quoted(raw)
 
-    def _file(self, name: str) -> bytes:
-        """A file's bytes; `-` is what the shell gives the command to read."""
+    def _file(self, name: str, does: str = "sends") -> bytes:
+        """A file's bytes; `-` is what the shell gives the command to read. `does` is said of the command."""
         command = self._command
         if name == "-" and command.stdin is not None:
             return check_word(command.stdin, self._path, command.line).encode("utf-8", "surrogateescape")
@@ -250,7 +274,7 @@ class _Command:
             raise self._error("The command reads its body from another's output, which is not run: paste its text")
         wanted = command.stdin_file if name == "-" else name
         if self._folder is None:
-            raise self._error(f"The command sends the file {wanted}, which is not read: paste its text")
+            raise self._error(f"The command {does} the file {wanted}, which is not read: paste its text")
         folder = self._folder.resolve()
         try:
             found = (folder / os.path.expanduser(wanted)).resolve()
@@ -285,7 +309,7 @@ class _Command:
             scheme, mark, rest = address.partition("://")
             address = f"{scheme}{mark}{self._userinfo}@{rest}"
         method = self._method or self._usual_method(has_body=body is not None)
-        return Request(method=method, url=address, headers=self._all_headers(kind), body=body or b"")
+        return Request(method=method, url=address, headers=self._all_headers(kind, address), body=body or b"")
 
     def _usual_method(self, *, has_body: bool) -> str:
         if self._head:
@@ -302,12 +326,14 @@ class _Command:
             return None, ""
         return self._data, "application/json" if self._json else "application/x-www-form-urlencoded"
 
-    def _all_headers(self, kind: str) -> tuple[tuple[str, str], ...]:
+    def _all_headers(self, kind: str, address: str) -> tuple[tuple[str, str], ...]:
         headers = tuple(self._headers)
         given = {name.lower() for name, _ in headers} | self._removed
         lower = [item for item in dict(self._lower).items() if item[0].lower() not in given]
-        if self._cookies and "cookie" not in given:
-            lower.append(("Cookie", "; ".join(self._cookies)))
+        kept = cookies_for(address, self._jar, now=time.time(), without_session=self._without_session)
+        cookies = kept + ([] if "cookie" in given else self._cookies)
+        if cookies:
+            lower.append(("Cookie", "; ".join(cookies)))
         if kind and ("content-type" not in given):
             lower.append(("Content-Type", kind))
         if self._json and "accept" not in given and header(headers, "Accept") is None:

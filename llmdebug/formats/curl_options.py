@@ -63,6 +63,7 @@ _NOT_FOLLOWED = {
         ("variable", "expand-url", "expand-header", "expand-data", "expand-json", "expand-form", "expand-user"),
         "uses curl's own variables",
     ),
+    "tr-encoding": "asks for a compressed transfer",
     "request-target": "sends another target than the URL's",
 }
 

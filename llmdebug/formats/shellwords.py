@@ -42,6 +42,8 @@ class ShellCommand(msgspec.Struct, frozen=True):
     stdin_file: str = ""
     taken_once: bool = False
     """Whether it stands in a loop that is not followed."""
+    if_failed: bool = False
+    """Whether it stands behind `||`: a shell runs it only where the command before fails."""
 
     @property
     def line(self) -> int:
@@ -89,6 +91,7 @@ class _Reader:
         self._stdin: str | None = None
         self._stdin_file = ""
         self._redirect = ""
+        self._if_failed = False
         self._waiting: list[tuple[str, bool, bool, int]] = []
         """Here-documents that begin at the next line: end word, quoted, without tabs, number of their command."""
         self.commands: list[ShellCommand] = []
@@ -213,6 +216,7 @@ class _Reader:
             self._redirect = sign.lstrip("0123456789")
         else:
             self._end_command()
+            self._if_failed = self._if_failed or sign == "||"
 
     def _put(self, piece: str) -> None:
         if self._word is None:
@@ -239,6 +243,8 @@ class _Reader:
     def _end_command(self) -> None:
         self._end_word()
         words = self._words
+        if_failed = self._if_failed
+        self._if_failed = if_failed and not words
         assigned: dict[str, str] = {}
         while words:
             first = words[0][0]
@@ -257,7 +263,7 @@ class _Reader:
         elif not self._control(*(word for word, _ in words)):
             once = any(not loop.is_followed for loop in self._loops)
             texts, lines = zip(*words, strict=True)
-            self.commands.append(ShellCommand(texts, lines, stdin, stdin_file, once))
+            self.commands.append(ShellCommand(texts, lines, stdin, stdin_file, once, if_failed))
 
     def _control(self, name: str, *words: str) -> bool:
         """Follows what decides about the commands around it; whether it is such."""

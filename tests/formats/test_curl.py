@@ -150,11 +150,16 @@ def test_secrets_of_the_environment_stand_by_their_names() -> None:
             "for a in %s; do for b in %s; do curl http://x; done; done" % (("1 " * 50,) * 2),
             "f.sh:1: The loops make more",
         ),
+        ("curl http://x -b none.txt", "f.sh:1: The file none.txt: There is no such file."),
+        ("curl http://x \\\n -b set.txt", "f.sh:2: The cookies of a file with Set-Cookie lines are not followed"),
+        ("curl http://x --tr-encoding", "f.sh:1: The option --tr-encoding asks for a compressed transfer: it is not"),
+        ("curl http://x -d 1 -H 'transfer-encoding: chunked'", "f.sh:1: The header transfer-encoding: chunked is not"),
         ("echo curls", "f.sh: There is no curl command in it."),
     ],
 )
 def test_what_is_not_read_is_told_with_its_line(script: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "bad.cfg").write_text("url = http://x\nwhat = 1\n")
+    (tmp_path / "set.txt").write_text("HTTP/1.1 200 OK\nSet-Cookie: a=1\n")
     (tmp_path / "self.cfg").write_text("config = self.cfg\n")
     with pytest.raises(FormatError) as error:
         parse_curls(script, path="f.sh", folder=tmp_path, environment={})
@@ -167,6 +172,17 @@ def test_loops_over_words_are_followed_and_others_taken_once() -> None:
     urls = [request.url for request in parse_curls(script, path="f", environment={}, warn=told.append)]
     assert urls == ["http://x/a1", "http://x/a2", "http://x/b1", "http://x/b2", "http://y", "http://z"]
     assert told == ["f:2: The loop around this command is not run: it is taken once."]
+
+
+@pytest.mark.parametrize("between", [" || ", " | cat || \\\n ", " ||\n{ ", " || ( sudo ", " || X=1 "])
+def test_what_is_run_only_where_another_command_fails_is_told(between: str) -> None:
+    told: list[str] = []
+    script = f"curl http://x/a{between}curl http://x/b && curl http://x/c\ncurl http://x/d"
+    urls = [request.url for request in parse_curls(script, path="f", environment={}, warn=told.append)]
+    assert urls == [f"http://x/{name}" for name in "abcd"]
+    line = 1 + between.count("\n")
+    [only] = told
+    assert only.startswith(f"f:{line}: A shell runs this command only where the one before || fails")
 
 
 def test_variables_of_a_replay_are_no_patterns_of_a_url() -> None:

@@ -25,6 +25,22 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 ADDED = {"user-agent", "accept-encoding", "content-length", "expect", "connection"}
 """Headers in which two clients may differ without asking for anything else."""
 
+JAR = """
+127.0.0.1 FALSE / FALSE 0 session s
+127.0.0.1 FALSE /a FALSE 4102444800 long 1
+127.0.0.1 FALSE /a/b/ FALSE 4102444800 longer 2
+127.0.0.1 FALSE /a/b FALSE 4102444800 longest 3
+127.0.0.1 FALSE /x FALSE 0 elsewhere 4
+127.0.0.1 TRUE / TRUE 0 secure 5
+127.0.0.1 FALSE / FALSE 1000 expired 6
+#HttpOnly_127.0.0.1 FALSE / FALSE 0 hidden 7
+0.0.1 TRUE / FALSE 0 part 8
+other.test TRUE / FALSE 0 other 9
+.localhost TRUE / FALSE 4102444800 local 10
+127.0.0.1 FALSE / FALSE 0 empty
+127.0.0.1 FALSE / FALSE 0 session again
+127.0.0.1 FALSE / FALSE soon wrong 11
+"""
 FORMS = {
     "quick start": """curl URL/v1/chat/completions \\
       -H "Content-Type: application/json" \\
@@ -71,7 +87,14 @@ FORMS = {
     "user in the address": "curl http://me:s%40cret@PLACE/private",
     "bearer": "curl --oauth2-bearer tok123 URL/x",
     "cookies": "curl -b a=1 -b 'b=2; c=3' URL/x",
+    "cookies of a file": "curl -b jar.txt URL/a/b/c?x=/x",
+    "cookies of a file and others": "curl -b jar.txt -b q=1 -H 'Cookie: own=2' URL/a",
+    "cookies of a file and others, none in a header": "curl -b jar.txt -b q=1 -j URL/a/bc",
+    "cookies of a file for another host": "curl -b jar.txt -H 'Cookie:' http://localhost:PORT/a/b",
+    "referer of a redirect": "curl -e ';auto' URL/x",
+    "referer, then that of a redirect": "curl -e 'http://from.test/;auto' URL/x",
     "agent and referer": "curl -A 'my agent/1.0' -e http://from.test/ URL/x",
+    "headers with blanks from a file": "curl -H @blanks.txt -H 'X-Not; ' URL/x",
     "headers from a file": "curl -H @headers.txt URL/x",
     "header taken away": "curl -H 'Accept:' -H 'X-Empty;' -H 'X-Two: 1' -H 'X-Two: 2' URL/x",
     "host": "curl -H 'Host: other.test' URL/x",
@@ -132,6 +155,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "body.json").write_text('{\n  "model": "alice"\n}\n')
     (tmp_path / "lines.txt").write_text("a=1\r\nb=é &\n")
     (tmp_path / "headers.txt").write_text("X-One: 1\nX-Two: two words\n")
+    (tmp_path / "blanks.txt").write_bytes(b"X-One: 1  \r\nX-Two:\t2\t\n# none\n\nX-Empty;\nX-None; \nX-Gone:  \n")
+    (tmp_path / "jar.txt").write_text(
+        "# Netscape HTTP Cookie File\n"
+        + "".join("\t".join(line.split(" ")) + "\n" for line in JAR.strip().splitlines())
+    )
     (tmp_path / "bytes.bin").write_bytes(bytes(range(256)))
     (tmp_path / "curl.cfg").write_text(
         '# a comment\nuser-agent = "my agent/2"\n-H "X-Config: a \\"b\\"\\tc"\nheader: X-Bare:1\nrequest=PUT\n--data a=1\n'
@@ -184,7 +212,9 @@ async def really_sent(script: str, folder: Path, server: RawServer, environment:
 @pytest.mark.parametrize("name", FORMS)
 async def test_the_request_is_the_one_that_curl_sends(name: str, server: RawServer, folder: Path) -> None:
     place = await server.start(ANSWER)
-    script = FORMS[name].replace("URL", f"http://{place}").replace("PLACE", place)
+    script = (
+        FORMS[name].replace("URL", f"http://{place}").replace("PLACE", place).replace("PORT", place.rpartition(":")[2])
+    )
     environment = {"OPENAI_API_KEY": KEY, "MODEL_NAME": "alice"}
     real = await really_sent(script, folder, server, environment)
     assert real
