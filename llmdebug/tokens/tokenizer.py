@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -37,6 +38,8 @@ HUB_S = 10.0
 MAX_CONFIG = 5_000_000
 MAX_REASON = 400
 WHAT_TO_DO = "Fetch or save the tokenizer's files again, or give another tokenizer."
+SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}
+"""The packages that read a SentencePiece model, and their modules."""
 LIMIT_KEYS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
 
 
@@ -105,18 +108,47 @@ def _reason(error: BaseException, place: Place) -> str:
     defect = defect_of(files) if files is not None else ""
     if defect:
         return f"{defect} {WHAT_TO_DO}"
-    for package in ("sentencepiece", "tiktoken", "protobuf"):
-        if package in text.lower():
-            return (
-                f"{name}: reading this tokenizer needs the package {package}: install it beside llmdebug, or save the "
-                f"tokenizer as {FILE_NAME}."
-            )
+    needed = _packages_for(text, files)
+    if needed:
+        return (
+            f"{name}: reading this tokenizer needs the package{'s' if len(needed) > 1 else ''} {' and '.join(needed)}: "
+            f"install {'them' if len(needed) > 1 else 'it'} beside llmdebug, or save the tokenizer as {FILE_NAME}."
+        )
     if files is None and isinstance(error, OSError):
         return f"{name}: it is not in the local cache, and the hub did not give it: {text}"
     version = import_module("transformers").__version__
     told = f"{type(error).__name__}: {text}" if text else type(error).__name__
     can = f"each of its files can be read, but transformers {version} makes no tokenizer of them"
     return f"{name}: {can} ({told}). {WHAT_TO_DO}"
+
+
+def _packages_for(text: str, files: Path | None) -> list[str]:
+    """The packages that an error is for want of.
+
+    Of a SentencePiece model that cannot be read for want of its own packages, transformers says in the end that it
+    needs another one, which would not read it either.
+    """
+    named = [package for package in (*SENTENCEPIECE, "tiktoken") if package in text.lower()]
+    if named and files is not None and files.is_dir() and _is_sentencepiece(files):
+        return [package for package, module in SENTENCEPIECE.items() if not _is_there(module)]
+    return named[:1]
+
+
+def _is_sentencepiece(folder: Path) -> bool:
+    """Whether the vocabulary is a SentencePiece model: a protocol buffer that begins with its pieces."""
+    for name in ("tokenizer.model", "spiece.model"):
+        path = folder / name
+        if path.is_file() and not (folder / FILE_NAME).exists():
+            with open(path, "rb") as file:
+                return file.read(1) == b"\n"
+    return False
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _files(place: Place) -> Path | None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from llmdebug.demo.server import SOURCE
 from llmdebug.diagnosis.diagnose import diagnose
-from llmdebug.diagnosis.tokenwise import arithmetic, weighed
+from llmdebug.diagnosis.tokenwise import arithmetic, converted, weighed
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.http.exchange import Exchange, Failure, Request, Response
 from llmdebug.index.build import open_index
@@ -76,6 +76,28 @@ def test_valid_ids_are_ruled_out_in_the_founding_case() -> None:
     converted = found.remedies[titles.index("send the text of /prompt_token_ids as prompt")]
     assert converted.requests[0].body == {"model": "alice", "prompt": "The White Rabbit"}
     assert "Converted back it is what was sent." in converted.why
+
+
+MISSING = "[{'type': 'missing', 'loc': ('body', 'prompt'), 'msg': 'Field required', 'input': {}}]"
+
+
+def test_ids_of_broken_utf_8_are_not_offered_as_a_text() -> None:
+    cells = Cells((175, 256, 74), (b"\xf0", b"\x9f", b"h"), "xxt")
+    reading = Reading(text="\ufffdh", cells=cells)
+    prompt = Prompt(pointer="/prompt_token_ids", form="ids", ids=cells.ids)
+    asked = refusal({"model": "alice", "prompt_token_ids": [175, 256, 74]}, MISSING)
+    found = told(asked, PromptTokens(prompt=prompt, reading=reading))
+    assert "for: all ids have a token, but they stand for no text: broken UTF-8 at position 0" in steps(found)
+    assert found.remedies and not [remedy.title for remedy in found.remedies if "the text of" in remedy.title]
+    assert converted(asked.request, TokenReport(prompts=(PromptTokens(prompt=prompt, reading=reading),)), []) is None
+
+
+def test_a_remedy_without_any_id_that_has_a_token_is_marked_only() -> None:
+    asked = refusal({"model": "alice", "prompt_token_ids": [5072]}, MISSING)
+    found = told(asked, ids_read("/prompt_token_ids", [5072]))
+    assert all("without the ids" not in remedy.title for remedy in found.remedies)
+    assert all(("(5072)" in remedy.why) == ("5072" in json.dumps(remedy.requests[0].body)) for remedy in found.remedies)
+    assert any("(5072)" in remedy.why for remedy in found.remedies)
 
 
 def test_ids_out_of_the_vocabulary_are_blamed_at_their_positions() -> None:

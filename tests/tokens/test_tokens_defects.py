@@ -14,6 +14,9 @@ from llmdebug.tokens.values import TokenizerError
 
 WORDS_OF_CODE = ("Error", "Exception", "enum", "codec", "literal", "attribute")
 
+SENTENCEPIECE_MODEL = b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03<s>\x15\0\0\0\0\x18\x03"
+"""How one begins: its first two pieces."""
+
 
 def refusal(place: Path) -> str:
     with pytest.raises(TokenizerError) as caught:
@@ -81,7 +84,7 @@ def test_the_part_that_cannot_be_read_is_found(folder: Path, part: str, value: A
     assert "enum" not in said
 
 
-def test_a_folder_without_a_vocabulary_says_so(folder: Path) -> None:
+def test_a_folder_without_a_vocabulary_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "tokenizer.json").unlink()
     assert f"{folder}: there is tokenizer_config.json, but no tokenizer.json" in refusal(folder)
     (folder / "tokenizer.json").mkdir()
@@ -89,6 +92,9 @@ def test_a_folder_without_a_vocabulary_says_so(folder: Path) -> None:
     (folder / "tokenizer.json").rmdir()
     (folder / "tokenizer.model").write_bytes(b"no such thing")
     assert "needs the package" in refusal(folder)
+    (folder / "tokenizer.model").write_bytes(SENTENCEPIECE_MODEL)
+    monkeypatch.setattr("llmdebug.tokens.tokenizer.find_spec", lambda module: None)
+    assert "needs the packages sentencepiece and protobuf: install them" in refusal(folder)
 
 
 def test_what_only_the_library_knows_is_quoted_as_its_words(folder: Path) -> None:

@@ -89,10 +89,8 @@ async def convert(screen: MainScreen, report: TokenReport) -> str:
         return "There is no request."
     remedy = await conversion(session, entry.request, report)
     if remedy is None or screen.entry is not entry:
-        told = (
-            "There is nothing to convert: one text or one list of ids can be, with no id out of the vocabulary and no"
-        )
-        return f"{told} broken UTF-8."
+        told = "There is nothing to convert: one text or one list of ids can be,"
+        return f"{told} with no id out of the vocabulary and no broken UTF-8."
     entry.request = shown_request(screen, replacement(remedy.requests[0], entry.request))
     entry.applied = None
     screen.show_entry(home=True)
