@@ -17,16 +17,27 @@ from llmdebug.cli.raw_output import write_bytes
 from llmdebug.cli.talk import say, tell
 from llmdebug.debugger.condition import parse_condition
 from llmdebug.debugger.filter import matching
+from llmdebug.formats.answerreferences import references_in
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.exchanges import Exchanges
 from llmdebug.formats.http_file import split_selector
 from llmdebug.formats.http_writing import body_beside
 from llmdebug.formats.loading import Format, open_exchanges
-from llmdebug.formats.writing import LOSSES, REQUESTS_ONLY, SUFFIXES, Output, batch_answers, pieces, without_secrets
+from llmdebug.formats.writing import (
+    FILLED_IN,
+    LOSSES,
+    REQUESTS_ONLY,
+    SUFFIXES,
+    Output,
+    batch_answers,
+    pieces,
+    without_secrets,
+)
 from llmdebug.http.credentials import default_base_url
 from llmdebug.http.exchange import Exchange
 
 STDOUT = "-"
+_MOST_TOLD = 5
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +66,14 @@ def convert(wanted: Conversion) -> int:
         kept = set(matching(condition, exchanges))
         numbers = [number for number in numbers if number in kept]
     chosen = [number for number in numbers if not exchanges.problem(number)]
+    dependent: dict[int, str] = {}
     try:
-        _write(wanted, output, exchanges, chosen)
+        _write(wanted, output, exchanges, chosen, dependent)
     except FormatError as error:
         raise _placed(error, path, chosen) from None
     _tell(wanted, output, exchanges, chosen)
+    if dependent and output not in FILLED_IN:
+        tell(_told_dependent(dependent, output))
     return ExitCode.OK
 
 
@@ -97,22 +111,45 @@ def _numbered(exchanges: Exchanges, path: str, name: str) -> int:
     raise CommandError(f"{path}: There is no request {name!r} in it.")
 
 
-def _chosen(wanted: Conversion, exchanges: Exchanges, numbers: Iterable[int]) -> Iterator[Exchange]:
-    found = (exchanges.exchange(number) for number in numbers)
-    return found if wanted.with_secrets else without_secrets(found)
+def _chosen(
+    wanted: Conversion, exchanges: Exchanges, numbers: Iterable[int], dependent: dict[int, str]
+) -> Iterator[Exchange]:
+    """`dependent` gets the numbers of those that refer to earlier answers, and the first reference of each."""
+
+    def found() -> Iterator[Exchange]:
+        for number in numbers:
+            exchange = exchanges.exchange(number)
+            references = references_in(exchange.request)
+            if references:
+                dependent[number] = references[0]
+            yield exchange
+
+    return found() if wanted.with_secrets else without_secrets(found())
 
 
-def _write(wanted: Conversion, output: Output, exchanges: Exchanges, numbers: list[int]) -> None:
+def _told_dependent(dependent: dict[int, str], output: Output) -> str:
+    listed = ", ".join(f"{number + 1:,}" for number in list(dependent)[:_MOST_TOLD])
+    more = ", …" if len(dependent) > _MOST_TOLD else ""
+    example = next(iter(dependent.values()))
+    return (
+        f"Not filled in: {len(dependent):,} of the requests ({listed}{more}) need earlier answers, as {example}. "
+        f"They are written as they stand, which {output} does not fill in; `llmdebug replay` of the source does."
+    )
+
+
+def _write(
+    wanted: Conversion, output: Output, exchanges: Exchanges, numbers: list[int], dependent: dict[int, str]
+) -> None:
     if wanted.target == STDOUT:
-        for piece in pieces(_chosen(wanted, exchanges, numbers), output):
+        for piece in pieces(_chosen(wanted, exchanges, numbers, dependent), output):
             write_bytes(sys.stdout, piece)
         return
     target = Path(wanted.target)
-    written = pieces(_chosen(wanted, exchanges, numbers), output, beside=lambda body: body_beside(body, target))
-    _write_new(target, written)
+    found = _chosen(wanted, exchanges, numbers, dependent)
+    _write_new(target, pieces(found, output, beside=lambda body: body_beside(body, target)))
     if output == "batch" and _answered(exchanges, numbers):
         beside = target.with_name(f"{target.stem}-answers{target.suffix}")
-        _write_new(beside, batch_answers(_chosen(wanted, exchanges, numbers)))
+        _write_new(beside, batch_answers(_chosen(wanted, exchanges, numbers, dependent)))
         tell(f"The answers are in {beside}.")
 
 

@@ -16,9 +16,9 @@ from llmdebug.cli.progress import progress_line
 from llmdebug.cli.report import report
 from llmdebug.cli.talk import say, tell_shown
 from llmdebug.cli.tokenwise import tokenizing, warn_of_ids, weighed
-from llmdebug.debugger.answervariables import names_in
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.visible import visible
+from llmdebug.formats.answerreferences import names_in
 from llmdebug.formats.http_file import split_selector
 from llmdebug.formats.logfile import LogFile
 from llmdebug.formats.serverlog import looks_like_log

@@ -18,12 +18,10 @@ from typing import Any
 
 import msgspec
 
+from llmdebug.formats.answerreferences import REFERENCE, names_in
 from llmdebug.http.exchange import Exchange, Request, header
 from llmdebug.jsontext.parse import JsonError, parse_json
 
-_REFERENCE = re.compile(
-    r"\{\{\s*([A-Za-z_][\w-]*)\.(request|response)\.(?:headers\.([\w-]+)|body(?:\.(\*|\$[^\s{}]*))?)\s*\}\}"
-)
 _STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\[(\d{1,9})\]|\['([^'\]]*)'\]")
 _JSON_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
@@ -33,13 +31,6 @@ Lookup = Callable[[str], Exchange | None]
 
 class VariableError(ValueError):
     """A reference cannot be filled; the message is a sentence for the user."""
-
-
-def names_in(request: Request) -> frozenset[str]:
-    """The steps that a request refers to."""
-    body = request.body.decode("utf-8", "surrogateescape") if b"{{" in request.body else ""
-    texts = (request.url, body, *(value for _, value in request.headers))
-    return frozenset(match[1] for text in texts if "{{" in text for match in _REFERENCE.finditer(text))
 
 
 def filled(request: Request, lookup: Lookup) -> Request:
@@ -92,7 +83,7 @@ def _replaced(text: str, lookup: Lookup, written: Callable[[Any], str]) -> str:
             raise VariableError(f"{match[0]} needs the answer of the step {match[1]}: send that one first.")
         return written(_value(match, exchange))
 
-    return _REFERENCE.sub(value, text)
+    return REFERENCE.sub(value, text)
 
 
 def _value(match: re.Match[str], exchange: Exchange) -> Any:

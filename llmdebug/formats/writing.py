@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
+from llmdebug.formats.answerreferences import references_in
 from llmdebug.formats.batch import write_batch
 from llmdebug.formats.curl_writing import curl_command
 from llmdebug.formats.errors import FormatError
@@ -28,6 +29,8 @@ SUFFIXES: dict[str, Output] = {
     ".curl": "curl",
     ".py": "httpx",
 }
+FILLED_IN: frozenset[Output] = frozenset({"http", "jsonl"})
+"""Those from which a replay fills in what stands for the values of earlier answers; to others it is text."""
 REQUESTS_ONLY: frozenset[Output] = frozenset({"http", "curl", "httpx", "openai"})
 
 LOSSES: dict[Output, str] = {
@@ -93,6 +96,7 @@ def _request(request: Request, number: int, output: Output, beside: Beside | Non
     if output == "http":
         return gap + request_text(request, beside or _nowhere(number))
     title = f"# {_one_line(request.name)}\n" if request.name else ""
+    title += "".join(f"# Fill in what an earlier answer gives: {told}\n" for told in references_in(request))
     if output == "curl":
         return gap + title + curl_command(request, beside=beside) + "\n"
     return gap + title + (httpx_script(request) if output == "httpx" else openai_script(request))

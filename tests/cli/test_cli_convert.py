@@ -54,6 +54,28 @@ async def test_a_condition_that_takes_too_long_writes_nothing(tmp_path: Path) ->
     assert done.says("took too long at step 1: write it without nested repeats.")
 
 
+async def test_requests_that_need_earlier_answers_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.http").write_text(
+        "# @name login\nGET http://h.test/a\n\n###\nPOST http://h.test/b\nContent-Type: application/json\n\n"
+        '{"id": "{{login.response.body.$.id}}", "t": "{{login.response.headers.X-T}}"}\n'
+    )
+    kinds = ("curl", "har", "httpx", "openai", "batch", "http", "jsonl")
+    done = await asyncio.gather(
+        *(
+            run(
+                "convert", f"{tmp_path / 'a.http'}{'#2' if kind == 'batch' else ''}", str(tmp_path / kind), "--to", kind
+            )
+            for kind in kinds
+        )
+    )
+    assert [one.code for one in done] == [0] * len(kinds)
+    told = "Not filled in: 1 of the requests (2) need earlier answers, as {{login.response.body.$.id}}."
+    assert [one.says(told) for one in done] == [kind not in ("http", "jsonl") for kind in kinds]
+    for script in ("curl", "httpx", "openai"):
+        written = (tmp_path / script).read_text()
+        assert "# Fill in what an earlier answer gives: {{login.response.headers.X-T}}\n" in written
+
+
 async def test_batch_and_answers_and_what_is_left_out(tmp_path: Path) -> None:
     request = {"custom_id": "a", "method": "POST", "url": "/v1/completions", "body": {"model": "alice"}}
     answer = {"custom_id": "a", "response": {"status_code": 400, "body": {"error": "no"}}}

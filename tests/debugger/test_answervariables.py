@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdebug.debugger.answervariables import VariableError, filled, names_in
+from llmdebug.debugger.answervariables import VariableError, filled
+from llmdebug.formats.answerreferences import names_in, references_in
 from llmdebug.http.exchange import Exchange, Request, Response
 
 ANSWER = {"id": 'a"b', "n": 7, "choices": [{"message": {"role": "assistant", "content": "hi"}}]}
@@ -49,6 +50,7 @@ def test_they_stand_in_urls_headers_and_plain_bodies() -> None:
         body=b"id={{first.response.body.$.id}}&all={{first.response.body.*}}",
     )
     assert names_in(request) == {"first"}
+    assert all("first" in one for one in references_in(request))
     done = filled(request, lookup)
     assert done.url == "http://h/7"
     assert done.headers == (("X-Id", 'a"b'),)
