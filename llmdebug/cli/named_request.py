@@ -70,7 +70,7 @@ def read_requests(
     if not chosen:
         raise FormatError(path, "There is no request in it.")
     aim = Aim(base_url=base_url or "", send_secrets=send_secrets)
-    left_out = next(filter(None, (withheld(request, aim) for request in chosen)), ())
+    left_out = tuple(dict.fromkeys(name for request in chosen for name in withheld(request, aim)))
     told = (told_withheld(left_out, base_url or ""),) if left_out else ()
     return tuple(_sent_to(request, aim) for request in chosen), (*warnings, *told)
 

@@ -104,7 +104,7 @@ class Stepper:
         """The step before which it stopped: going on passes it."""
         self._started: float | None = None
         self._names: dict[str, int] | None = None
-        self._told_withheld = False
+        self._told_withheld: set[str] = set()
 
     @property
     def done(self) -> bool:
@@ -273,13 +273,12 @@ class Stepper:
         return RunNote(run=self.run, file=self.file, step=step, of=len(self.exchanges), edited=step in self.edits)
 
     def _tell_withheld(self, step: int) -> None:
-        """Once a replay, among the session's warnings."""
-        if self._told_withheld:
-            return
+        """Each name once a replay, among the session's warnings."""
         names = withheld(self.exchanges.exchange(step).request, self.aim)
-        if names:
-            self._told_withheld = True
-            self.session.warnings.append(told_withheld(names, self.aim.base_url))
+        new = tuple(name for name in names if name not in self._told_withheld)
+        if new:
+            self._told_withheld.update(new)
+            self.session.warnings.append(told_withheld(new, self.aim.base_url))
 
     async def _keep(self, step: int, sent: SentExchange) -> None:
         self._add(step, sent)

@@ -48,16 +48,18 @@ def entries_of(file: HttpFile, *, send_secrets: bool = False) -> tuple[list[Requ
 def _kept(
     file: HttpFile, found: list[Request | FormatError], selector: str | None, *, send_secrets: bool
 ) -> tuple[list[Request | FormatError], tuple[str, ...]]:
-    told: dict[str, None] = {}
+    left_out: dict[str, None] = {}
+    elsewhere = ""
     kept: list[Request | FormatError] = []
     for number, entry in enumerate(found, start=1):
         home = "" if send_secrets else _home(file, number if selector is None else selector)
         if isinstance(entry, Request) and home and place_of(home) != place_of(entry.url):
             entry, names = without_keys(entry)
-            if names:
-                told[told_withheld(names, entry.url)] = None
+            elsewhere = elsewhere or (entry.url if names else "")
+            left_out |= dict.fromkeys(names)
         kept.append(entry)
-    return kept, (*file.warnings, *list(told)[:1])
+    told = (told_withheld(tuple(left_out), elsewhere),) if left_out else ()
+    return kept, (*file.warnings, *told)
 
 
 def _home(file: HttpFile, selector: str | int) -> str:

@@ -58,12 +58,11 @@ def without_keys(request: Request) -> tuple[Request, tuple[str, ...]]:
     return left, tuple(names)
 
 
-def told_withheld(names: tuple[str, ...], url: str, most: int = 5) -> str:
+def told_withheld(names: tuple[str, ...], url: str) -> str:
     """The sentence about what without_keys() left out of a request to this URL."""
-    shown = ", ".join(names[:most]) + (", …" if len(names) > most else "")
     return (
-        f"Keys are not sent to another host than the one they were written for: {shown} left out for {host_of(url)}. "
-        "Give its own with --header or --api-key-env, or send them with --send-secrets."
+        f"Keys are not sent to another host than the one they were written for: {', '.join(names)} left out "
+        f"for {host_of(url)}. Give its own with --header or --api-key-env, or send them with --send-secrets."
     )
 
 

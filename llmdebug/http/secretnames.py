@@ -24,6 +24,10 @@ _RUN_TOGETHER = tuple(
         "sessiontoken idtoken apitoken apisecret clientsecret"
     )
 )
+_SESSION = (["session"], ["session", "id"], ["sessionid"])
+"""What a header ends with that stands for who is logged in."""
+_SECRET_PARAMETERS = (["code"], ["auth", "code"], ["authorization", "code"])
+"""What OAuth sends its user back with; a code of another kind has another name."""
 _ORDINARY_KEYS = frozenset(
     _words(
         "cache prompt sort primary foreign partition idempotency public routing group json object map dict "
@@ -46,12 +50,16 @@ _ORDINARY_TOKENS = frozenset(
 
 def is_secret_header(name: str) -> bool:
     words = _words(name)
+    if words[-2:] in _SESSION or words[-1:] in _SESSION:
+        return True
     return _is_secret(words) or (bool(words) and words[-1] in _SECRET_HEADER)
 
 
 def is_secret_parameter(name: str) -> bool:
     """Of a query or a form."""
     words = _words(name)
+    if words in _SECRET_PARAMETERS:
+        return True
     return _is_secret(words) or (bool(words) and words[-1] in _SECRET_PARAMETER)
 
 

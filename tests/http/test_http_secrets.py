@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdebug.http.exchange import Exchange, Request, Response, StreamEvent
+from llmdebug.http.keys import told_withheld, without_keys
 from llmdebug.http.secretnames import is_secret_field, is_secret_header, is_secret_parameter
 from llmdebug.http.secrets import fill, hide, redact, redact_exchange, redact_url
 
@@ -28,6 +29,10 @@ KEY = "sk-abcdef1234567890"
         "X-CSRF-Token",
         "x-amz-security-token",
         "X-Client-Secret",
+        "X-Session",
+        "X-Session-Id",
+        "x-sessionid",
+        "X-Session-Token",
         "apikey",
     ],
 )
@@ -44,6 +49,8 @@ def test_secret_headers(name: str) -> None:
         "x-ratelimit-remaining-tokens",
         "Keep-Alive",
         "X-Monkey",
+        "X-Session-Affinity",
+        "X-Request-Id",
         "",
     ],
 )
@@ -51,9 +58,25 @@ def test_ordinary_headers(name: str) -> None:
     assert not is_secret_header(name)
 
 
-@pytest.mark.parametrize("name", ["key", "api_key", "access_token", "token", "sig", "client_secret", "X-Amz-Signature"])
+@pytest.mark.parametrize(
+    "name", ["key", "api_key", "access_token", "token", "sig", "client_secret", "X-Amz-Signature", "code"]
+)
 def test_secret_parameters(name: str) -> None:
     assert is_secret_parameter(name)
+
+
+@pytest.mark.parametrize("name", ["language_code", "code_challenge_method", "codec", "session_length", ""])
+def test_ordinary_parameters(name: str) -> None:
+    assert not is_secret_parameter(name)
+
+
+def test_all_that_stays_behind_is_named() -> None:
+    headers = tuple((f"X-Api-Key-{letter}-Secret", "s") for letter in "ABCDEF")
+    headers = (*headers, ("X-Session", "s"), ("X-Session-Id", "s"))
+    left, names = without_keys(Request(method="GET", url="http://h/?code=1&state=2", headers=headers))
+    assert (left.url, left.headers) == ("http://h/?state=2", ())
+    assert names == (*(name for name, _ in headers), "code")
+    assert f"for: {', '.join(names)} left out for other:1. " in told_withheld(names, "http://other:1/")
 
 
 @pytest.mark.parametrize(
