@@ -104,6 +104,27 @@ async def test_the_cache_is_shown_and_cleared(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+INTERRUPTED_WHILE_LOADING = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == "llmdebug.cli.guard":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from llmdebug.__main__ import run
+
+run()
+"""
+
+
+def test_an_interrupt_while_it_is_loaded_ends_it_without_a_word() -> None:
+    words = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING, "--version"]
+    done = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_the_demo_serves_until_a_signal(number: signal.Signals) -> None:
     process = await start("demo", "--serve")
