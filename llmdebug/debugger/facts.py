@@ -10,7 +10,7 @@ import msgspec
 
 from llmdebug.debugger.changes import changed
 from llmdebug.debugger.condition import Number, Text
-from llmdebug.debugger.outcome import Outcome, outcome_of
+from llmdebug.debugger.outcome import Outcome, is_failed, outcome_of
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.formats.exchanges import Row, Stream, row_of, stream_of
 from llmdebug.http.exchange import Exchange, Response, StreamEvent
@@ -128,7 +128,7 @@ class RowFacts:
             return "no_answer" if row.failure else None
         if not 200 <= row.status < 300:
             return "refused"
-        return outcome_of(self._answered(), failed=bool(row.failure))
+        return outcome_of(self._answered(), failed=is_failed(row.failure))
 
     def _answered(self) -> Response | None:
         return self.exchange.response if self._answer is None else self._answer()

@@ -12,8 +12,16 @@ Outcome = Literal["answered", "refused", "no_answer"]
 
 
 def outcome(exchange: Exchange) -> Outcome:
-    """`answered` is a complete 2xx without an error inside; a redirect is not followed, so it is a refusal."""
-    return outcome_of(exchange.response, failed=exchange.failure is not None)
+    """`answered` is a 2xx that is complete, or was stopped by a breakpoint, and has no error inside.
+
+    A redirect is not followed, so it is a refusal.
+    """
+    return outcome_of(exchange.response, failed=is_failed("" if exchange.failure is None else exchange.failure.kind))
+
+
+def is_failed(failure: str) -> bool:
+    """Whether this kind of failure, empty for none, kept an answer from being complete."""
+    return failure not in ("", "stopped")
 
 
 def outcome_of(response: Response | None, *, failed: bool) -> Outcome:

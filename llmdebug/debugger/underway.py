@@ -74,7 +74,7 @@ class Sending:
         if self._ended:
             why = shortened(self.met.source) if self.met is not None else "an expression that took too long"
             told = f"Stopped at {why}, behind event {self._met_behind:,} of the stream"
-            failure = Failure(kind="cancelled", message=f"{told}: the connection is closed, what arrived is kept.")
+            failure = Failure(kind="stopped", message=f"{told}: the connection is closed, what arrived is kept.")
             exchange = msgspec.structs.replace(exchange, failure=failure)
         self.partial = exchange
         return exchange

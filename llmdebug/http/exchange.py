@@ -26,10 +26,14 @@ FailureKind = Literal[
     "not_http",
     "too_large",
     "cancelled",
+    "stopped",
     "bad_url",
     "bad_request",
 ]
-"""Why no complete answer came; `bad_url` and `bad_request` never reached the wire."""
+"""Why no complete answer came; `bad_url` and `bad_request` never reached the wire.
+
+`stopped`: a breakpoint inside a stream was met, so as much came as was asked for.
+"""
 
 
 def header(headers: Headers, name: str) -> str | None:

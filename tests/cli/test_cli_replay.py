@@ -88,6 +88,18 @@ async def test_exit_codes_tell_a_breakpoint_from_a_refusal_from_no_answer(
     assert gone.out.count(b"without an answer") == 2
 
 
+async def test_a_stop_inside_a_stream_is_no_missing_answer_also_when_taken_up(
+    tmp_path: Path, nanoserve: DemoServer
+) -> None:
+    file = har(tmp_path, {**GOOD, "max_tokens": 8, "stream": True}, GOOD)
+    words = ("replay", file, "--url", nanoserve.base_url, "--record", str(tmp_path / "out.jsonl"))
+    stopped = await run(*words, "--until", "events >= 2")
+    assert (stopped.code, b"1 of 2 sent: 1 answered, 0 refused, 0 without an answer" in stopped.out) == (5, True)
+    taken_up = await run(*words, "--resume")
+    assert (taken_up.code, b"2 of 2 sent: 2 answered, 0 refused, 0 without an answer" in taken_up.out) == (0, True)
+    assert RecordedLines(tmp_path / "out.jsonl").row(0).failure == "stopped"
+
+
 async def test_what_cannot_be_used_is_told_with_its_place(tmp_path: Path) -> None:
     file = har(tmp_path, GOOD)
     done = await run("replay", file, "--until", "status >= soon")

@@ -149,12 +149,13 @@ async def check_a_stop_inside_a_stream(session: Session) -> None:
     assert len(kept.response.events) >= 2
     assert b"[DONE]" not in kept.response.body
     assert kept.failure is not None
-    assert kept.failure.kind == "cancelled"
+    assert kept.failure.kind == "stopped"
     assert kept.failure.message.startswith("Stopped at events >= 2, behind event 2 of the stream: the connection is")
     attempt = stepper.attempts.last(0)
     assert attempt is not None
     written = session.recorded(attempt.id)
     assert written is not None and written.failure == kept.failure, "the recording says that it was stopped"
+    assert (attempt.outcome, attempt.changed) == ("answered", False), "as much came as was asked for"
     assert (await stepper.go_on()).why == "end"
 
 

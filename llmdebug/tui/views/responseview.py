@@ -13,7 +13,12 @@ from llmdebug.tui.views.rows import FixedRows, Row, Rows, Span, safe, wrap, wrap
 from llmdebug.tui.views.safetext import clean, shorten, width
 from llmdebug.tui.views.streamtext import StreamText
 
-CUT_SHORT: dict[str, str] = {"cancelled": "cancelled", "too_large": "cut", "total_timeout": "given up"}
+CUT_SHORT: dict[str, str] = {
+    "cancelled": "cancelled",
+    "stopped": "stopped",
+    "too_large": "cut",
+    "total_timeout": "given up",
+}
 """Kinds of failure by which an answer ended that did not break off by itself."""
 VIEWS = ("body", "raw", "headers", "events", "text")
 
