@@ -18,6 +18,7 @@ from llmdebug.cli.stages import stages
 from llmdebug.cli.talk import say
 from llmdebug.cli.token_report import report_json, report_text
 from llmdebug.debugger.tokenizing import Tokenizing
+from llmdebug.diagnosis.question import parse_body
 from llmdebug.http.credentials import default_base_url
 from llmdebug.http.exchange import Request
 from llmdebug.tokens.report import TokenReport
@@ -85,13 +86,23 @@ def _body(wanted: Wanted, connection: Connection) -> tuple[Any, Request | None]:
             say(warning)
         if not request.body:
             raise CommandError(f"{wanted.request}: this request has no body, so it holds no prompt.")
-        try:
-            return msgspec.json.decode(request.body), request
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise CommandError(f"{wanted.request}: the body is no JSON: {error}.") from error
+        body, problem = parse_body(request.body)
+        if problem:
+            raise CommandError(f"{wanted.request}: the body is no JSON: {problem}.")
+        return body, request
     if wanted.text is not None:
-        return {"prompt": _input(wanted.text)}, None
+        return {"prompt": _utf8(_input(wanted.text))}, None
     return {"prompt": _ids(_input(wanted.ids or ""))}, None
+
+
+def _utf8(text: str) -> str:
+    """Raises CommandError for bytes of the command line that are no UTF-8: Python hands them on as half surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        place = len(text[: error.start].encode("utf-8"))
+        raise CommandError(f"--text is no UTF-8: byte {place} is none of it.") from error
+    return text
 
 
 def _input(given: str) -> str:

@@ -88,9 +88,10 @@ def _of_prompt(prompt: PromptTokens, report: TokenReport, said: str) -> list[Tra
 def _of_template(fault: TemplateFault, place: str, said: str) -> list[TrailStep]:
     where = f", at {fault.place}" if fault.place else ""
     words = " with the same words" if fault.message in said else ""
-    told = fault.told if fault.stopped else f'it refuses{words}: "{fault.message}"'
+    fails = fault.stopped or fault.unreadable
+    told = fault.told if fails else f'it refuses{words}: "{fault.message}"'
     return [
-        TrailStep(step="hypothesis", text=f"the chat template {'fails on' if fault.stopped else 'refuses'} {place}"),
+        TrailStep(step="hypothesis", text=f"the chat template {'fails on' if fails else 'refuses'} {place}"),
         TrailStep(step="experiment", text="rendered the conversation with the model's own chat template"),
         TrailStep(step="for", text=shortened(told + where, MAX_STEP)),
     ]

@@ -108,11 +108,13 @@ def fault_of(error: Exception, source: str, count: int, seconds: float) -> Templ
     text = runaway or " ".join(str(error).split())[:MAX_MESSAGE] or type(error).__name__
     fault = TemplateFault(message=text, stopped=bool(runaway))
     unreadable = getattr(error, "lineno", None)
-    line = unreadable if isinstance(unreadable, int) else frames[-1][1] if frames else None
+    if isinstance(unreadable, int):
+        return msgspec.structs.replace(fault, unreadable=True, line=unreadable, source=_line_of(source, unreadable))
+    line = frames[-1][1] if frames else None
     if line is None:
         return fault
-    index = _guilty(frames, count, source) if frames and not isinstance(unreadable, int) else None
-    return msgspec.structs.replace(fault, line=line, source=_line_of(source, line), index=None if runaway else index)
+    index = None if runaway else _guilty(frames, count, source)
+    return msgspec.structs.replace(fault, line=line, source=_line_of(source, line), index=index)
 
 
 def _runaway(error: Exception, seconds: float, *, is_running: bool) -> str:

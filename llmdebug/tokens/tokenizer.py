@@ -59,11 +59,19 @@ def load(name: str, *, hub: bool, progress: Callable[[str], None]) -> Tokenizer:
             loaded = transformers.PreTrainedTokenizerFast(tokenizer_file=str(place.path))
         if not getattr(loaded, "is_fast", False):
             raise TokenizerError(f"{name}: this tokenizer is none that tokenizers reads: it has no {FILE_NAME}.")
+        _check_limit(loaded, place)
         return Tokenizer(name, place, loaded)
     except (TokenizerError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a broken file makes Rust code panic, which is no Exception
         raise TokenizerError(_reason(error, place)) from error
+
+
+def _check_limit(loaded: Any, place: Place) -> None:
+    """Raises TokenizerError for a limit that transformers reads as it stands and fails on with each text."""
+    if not isinstance(loaded.model_max_length, int | float):
+        file = place.path / CONFIG_NAME if place.path is not None else f"{CONFIG_NAME} of {place.hub_id}"
+        raise TokenizerError(f'{file}: "model_max_length" is no number. {WHAT_TO_DO}')
 
 
 def _of_hub(transformers: Any, hub_id: str, hub: bool, progress: Callable[[str], None]) -> Any:

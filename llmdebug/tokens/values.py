@@ -116,6 +116,8 @@ class TemplateFault(msgspec.Struct, frozen=True, kw_only=True):
     """What the template says, or what it does where it was stopped."""
     stopped: bool = False
     """Whether it would have gone on, rather than refused or failed itself."""
+    unreadable: bool = False
+    """Whether it is no template: it was not even begun with."""
     template: str = ""
     """Where the template stands: a file, with its name where it is one of several, or the request's own."""
     line: int | None = None
@@ -130,6 +132,8 @@ class TemplateFault(msgspec.Struct, frozen=True, kw_only=True):
         """As a sentence without its end."""
         if self.stopped:
             return f"the chat template {self.message}"
+        if self.unreadable:
+            return f"the chat template cannot be read: {self.message}"
         return f"the chat template {'refuses' if self.line is not None else 'is not rendered'}: {self.message}"
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +93,14 @@ async def test_a_text_that_is_no_utf_8_is_a_sentence() -> None:
     assert done.code == 2 and done.says("stdin is no UTF-8: byte 1")
 
 
+async def test_half_a_surrogate_pair_in_a_body_is_told_where_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "r.http"
+    file.write_text('POST http://127.0.0.1:9/v1/completions\nContent-Type: application/json\n\n{"prompt":"a\\ud800"}')
+    done = await run(*DEMO, "--request", str(file))
+    told = "/prompt: no tokens: Character 1 of the text is half a surrogate pair: no UTF-8."
+    assert done.code == 1 and told in done.out.decode()
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
@@ -99,6 +108,7 @@ async def test_a_text_that_is_no_utf_8_is_a_sentence() -> None:
         (Wanted(tokenizer="", text="a", ids="1"), "one of --text, --ids and --request"),
         (Wanted(tokenizer="", text="a"), "neither a tokenizer nor a server"),
         (Wanted(tokenizer=str(model.FOLDER), ids="1,x"), "'x' is no id"),
+        (Wanted(tokenizer=str(model.FOLDER), text="aé\udcffb"), "--text is no UTF-8: byte 3 is none of it"),
         (Wanted(tokenizer=str(model.FOLDER), request=f"{REQUESTS}#models"), "has no body"),
         (Wanted(tokenizer=str(model.FOLDER / "nothing"), text="a"), "there is no such folder or file"),
     ],

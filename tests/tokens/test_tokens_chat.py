@@ -131,6 +131,7 @@ def test_a_missing_key_and_a_broken_template_give_their_line(loaded: Any) -> Non
     assert fault(loaded, "\n\n{{ messages[0].absent.name }}", USER, USER).line == 3
     broken = fault(loaded, "{% for m in messages %}\n{% if %}", USER)
     assert (broken.line, broken.index) == (2, None)
+    assert broken.told.startswith("the chat template cannot be read: Expected an expression")
 
 
 def test_the_sandbox_holds(loaded: Any) -> None:

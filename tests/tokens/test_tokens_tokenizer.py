@@ -155,6 +155,11 @@ def test_numbers_that_count_nothing_are_left_out(tmp_path: Path) -> None:
     assert (vocabulary.rows, vocabulary.limit) == (None, None)
 
 
+def test_a_limit_that_is_no_number_names_its_file(tmp_path: Path) -> None:
+    folder = saved(byte_level(), tmp_path / "model", model_max_length="x")
+    assert refusal(folder).startswith(f'{folder / "tokenizer_config.json"}: "model_max_length" is no number.')
+
+
 def test_a_bare_file_is_enough(tmp_path: Path) -> None:
     tokenizer = unigram()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
