@@ -15,14 +15,18 @@ from llmdebug.diagnosis.finding import Spot
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
+from llmdebug.diagnosis.routecode import code_of
 from llmdebug.diagnosis.schema import escape, unknown_bases
 from llmdebug.diagnosis.vain import pointers_of, vain_fields
-from llmdebug.index.languages import PYTHON
+from llmdebug.index.facts import Function
+from llmdebug.index.languages import ASIDE, PYTHON
 from llmdebug.index.python.inputs import Inputs, find_handler
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.types import Either, Limited, ListOf, MapOf, Object, TupleOf, Type
 
 MAX_DEPTH = 12
+MAX_REACH = 6
+MAX_FUNCTIONS = 400
 MAX_ITEMS = 64
 EXTRA_READERS = ("model_extra", "__pydantic_extra__")
 
@@ -49,7 +53,8 @@ def ignored_by(ground: Ground, registered: Registered | None, question: Question
     if inputs.body is not None:
         _Search(ground, inputs, found).visit(inputs.body, question.body, "", 0)
         if isinstance(inputs.body, Object):
-            vain = vain_fields(ground, registered, inputs.body.model, question.body)
+            functions = _functions(ground, registered, question)
+            vain = vain_fields(ground, functions, inputs.body.model, question.body)
             found.pointers += pointers_of(vain)
             found.spots += [item.spot for item in vain]
     elif inputs.embedded:
@@ -59,6 +64,15 @@ def ignored_by(ground: Ground, registered: Registered | None, question: Question
     elif inputs.reads:
         _never_read(ground, registered, inputs, question.body, found)
     return found
+
+
+def _functions(ground: Ground, registered: Registered, question: Question) -> list[tuple[str, Function]]:
+    """The functions of a route, nearest first: of a refused request those in files that are read already."""
+    if not question.answer.refused:
+        return [item for item in code_of(ground, registered).functions if not ASIDE.search(item[0])][:MAX_FUNCTIONS]
+    reached = ground.reach(registered).within(MAX_REACH)[:MAX_FUNCTIONS]
+    known = ((path, ground.index.local(path).get(symbol)) for path, symbol in reached if not ASIDE.search(path))
+    return [(path, item) for path, item in known if isinstance(item, Function)]
 
 
 def _never_read(ground: Ground, registered: Registered, inputs: Inputs, body: dict[str, Any], found: Ignored) -> None:

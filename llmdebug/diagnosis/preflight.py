@@ -88,7 +88,9 @@ def _as_diagnosis(best: Look, question: Question, several: bool) -> Diagnosis:
             "Nothing in the linked source speaks against this request" if known else "No linked source tells about it"
         )
     elif best.finding.kind == "ignored_field":
-        summary = f"This request will be taken, but {_and(made.ignored)} will have no effect"
+        summary = (
+            f"Nothing in the linked source speaks against this request, but {_and(made.ignored)} will have no effect"
+        )
     else:
         summary = f"Will be refused: {summary}"
     return msgspec.structs.replace(made, summary=summary, trail=_trail(question, made))

@@ -95,8 +95,11 @@ class Sentence:
         if not places:
             return self._none()
         shown_places = listed(places[:4]) + (" and others" if len(places) > 4 else "")
-        verb, what = ("is", "it had") if len(places) == 1 else ("are", "they had")
-        return f"answered {self.question.answer.status}, but {shown_places} {verb} not taken here: {what} no effect"
+        one, status = len(places) == 1, self.question.answer.status
+        if all(self.case.declared(place) is not None for place in places):
+            return f"answered {status}, but {shown_places} had no effect"
+        said = "is not taken here: it had" if one else "are not taken here: they had"
+        return f"answered {status}, but {shown_places} {said} no effect"
 
     def _missing_field(self) -> str:
         absent = [f for f in self.finding.fields if f.place != "body" or not has_pointer(self.question.body, f.pointer)]

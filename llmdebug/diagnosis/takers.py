@@ -7,14 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from llmdebug.diagnosis.ground import Ground
-from llmdebug.diagnosis.route import Registered
 from llmdebug.index.facts import Function
-from llmdebug.index.languages import ASIDE
 from llmdebug.index.python.models import Model
 from llmdebug.index.python.syntax import FunctionNode
-
-MAX_DEPTH = 6
-MAX_FUNCTIONS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +20,6 @@ class Taker:
     symbol: str
     holders: frozenset[str]
     node: FunctionNode
-
-
-def takers(ground: Ground, registered: Registered, model: Model, names: set[str], least: int) -> Iterator[Taker]:
-    """The takers whose source speaks of at least so many of these fields, nearest first."""
-    reached = ground.reach(registered).within(MAX_DEPTH)[:MAX_FUNCTIONS]
-    known = ((path, ground.index.local(path).get(symbol)) for path, symbol in reached if not ASIDE.search(path))
-    return taking(ground, ((path, item) for path, item in known if isinstance(item, Function)), model, names, least)
 
 
 def taking(

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llmdebug.diagnosis.clamped import Cuts
 from llmdebug.diagnosis.finding import Spot
 from llmdebug.diagnosis.ground import Ground
-from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import escape
-from llmdebug.diagnosis.takers import Taker, takers
+from llmdebug.diagnosis.takers import Taker, taking
+from llmdebug.index.facts import Function
 from llmdebug.index.languages import ASIDE, PYTHON
 from llmdebug.index.python.constants import literal
 from llmdebug.index.python.models import Declared, Model
@@ -27,6 +27,9 @@ SWITCH = ("top_{}", "{}_options", "{}_interval", "{}_reasoning", "num_{}")
 """Names of fields that say more of what a switch turns on."""
 QUESTION_NAMES = ("has_", "is_", "contains", "use_", "any_", "should_")
 """Names of variables that hold whether something was given, not what."""
+
+
+Functions = Sequence[tuple[str, Function]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,11 @@ def _is_default(declared: Declared, value: Any) -> bool:
     return type(default) is type(value) and default == value
 
 
-def vain_fields(ground: Ground, registered: Registered, model: Model, body: dict[str, Any]) -> list[Vain]:
-    """The fields of a body without effect, in the order of their declaration; none where the code is not Python."""
+def vain_fields(ground: Ground, functions: Functions, model: Model, body: dict[str, Any]) -> list[Vain]:
+    """The fields of a body without effect, in the order of their declaration; none where the code is not Python.
+
+    `functions` are those of the route, nearest first.
+    """
     if not model.path.endswith(PYTHON.suffixes):
         return []
     given = _Given(model, body)
@@ -81,8 +87,8 @@ def vain_fields(ground: Ground, registered: Registered, model: Model, body: dict
         return []
     found: dict[str, Spot] = {}
     for name, spot in (
-        *_cut(ground, registered, given),
-        *_overridden(ground, registered, given, chosen),
+        *_cut(ground, functions, given),
+        *_overridden(ground, functions, given, chosen),
         *_switched_off(ground, given, chosen),
         *(_unread(ground, model, chosen) if chosen else ()),
     ):
@@ -166,19 +172,19 @@ def _is_tested(ground: Ground, model: Model, name: str) -> bool:
 
 
 def _overridden(
-    ground: Ground, registered: Registered, given: _Given, chosen: dict[str, Declared]
+    ground: Ground, functions: Functions, given: _Given, chosen: dict[str, Declared]
 ) -> Iterator[tuple[str, Spot]]:
     """Fields that code takes only where another one, which is given too, is not."""
     if len(chosen) < 2:
         return
-    for taker in takers(ground, registered, given.model, set(chosen), 2):
+    for taker in taking(ground, functions, given.model, set(chosen), 2):
         yield from _Choices(taker, given, chosen).of(taker.node)
 
 
-def _cut(ground: Ground, registered: Registered, given: _Given) -> Iterator[tuple[str, Spot]]:
+def _cut(ground: Ground, functions: Functions, given: _Given) -> Iterator[tuple[str, Spot]]:
     """Fields whose value is cut to a bound, or dropped for its type."""
     values = {name: given.value(name) for name in given.model.fields if given.value(name) is not None}
-    for taker in takers(ground, registered, given.model, set(values), 1) if values else ():
+    for taker in taking(ground, functions, given.model, set(values), 1) if values else ():
         yield from Cuts(ground.index, taker, values).found()
 
 

@@ -57,6 +57,10 @@ def prepared(order: Order) -> dict:
 @web.post("/order")
 async def place(order: Order):
     return prepared(order)
+
+
+async def serve(order: Order):
+    return await Engine().generate(order)
 """
 
 
@@ -108,3 +112,27 @@ def test_what_is_taken_as_it_is(body: dict[str, Any], index: Index) -> None:
 def told(index: Index, body: dict[str, Any]) -> Any:
     request = Request(method="POST", url="http://127.0.0.1:8000/order", body=json.dumps(body).encode())
     return diagnose(Exchange(request=request, response=Response(status=200, headers=(), body=b"{}")), [index])
+
+
+def test_a_fresh_tree_tells_the_same_whatever_was_asked_before(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    (tmp_path / "server.py").write_text(
+        "from engine import Engine\n" + SERVER.replace("prepared(order)\n", "serve(order)\n")
+    )
+    fresh = open_index(open_tree(tmp_path), keep=False)
+    found = told(fresh, {"tokens": 4, "width": 3})
+    assert list(found.ignored) == ["/tokens"]
+    assert [r.title for r in found.remedies] == ["drop /tokens"]
+    assert found.remedies[0].why == "Width is given too, and is taken first."
+    assert found.summary == "Answered 200, but /tokens had no effect"
+
+
+ENGINE = """
+class Engine:
+    async def generate(self, order: "Order"):
+        if order.width is not None:
+            room = order.width
+        else:
+            room = order.tokens
+        return room, order.heat, order.share, order.beams, order.stop, order.mark, order.careful
+"""

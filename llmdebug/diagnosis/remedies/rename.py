@@ -27,11 +27,22 @@ def renamed(case: Case) -> list[Proposal]:
     """For a refused unknown field: the nearest accepted ones, and dropping it."""
     found: list[Proposal] = []
     for pointer in (case.present or case.finding.ignored)[:3]:
+        if not case.present and case.declared(pointer) is not None:
+            found += dropped(case, pointer, _reason(case, pointer), odds=0.9)
+            continue
         found += nearest_fields(case, pointer)
         found += moved(case, pointer)
         found += hoisted(case, pointer)
         found += dropped(case, pointer, "No field of this name is taken here.", odds=0.85)
     return found
+
+
+def _reason(case: Case, pointer: str) -> str:
+    """Why a declared field has no effect, as the place says that tells of it."""
+    name = pointers.parse(pointer)[-1]
+    told = next((why for spot in case.finding.spots if name in spot.symbol for why in spot.why), "")
+    told = told or next((why for spot in case.finding.spots if spot.role == "checks" for why in spot.why), "")
+    return f"{told[:1].upper()}{told[1:]}." if told else "It has no effect here."
 
 
 def nearest_fields(case: Case, pointer: str) -> list[Proposal]:
