@@ -31,6 +31,8 @@ def _lines(report: TokenReport, ink: Ink) -> Iterator[str]:
         yield ink(vocabulary_line(report.vocabulary), "dim")
     for prompt in report.prompts:
         yield from _prompt(prompt, report, ink)
+    for note in report.notes:
+        yield ink.paragraph(f"note: {visible(note)}")
 
 
 def vocabulary_line(vocabulary: Vocabulary) -> str:
@@ -96,6 +98,7 @@ def report_json(report: TokenReport) -> dict[str, Any]:
         "budget": report.budget,
         "over": report.over,
         "prompts": [_prompt_json(prompt) for prompt in report.prompts],
+        "notes": report.notes,
     }
 
 

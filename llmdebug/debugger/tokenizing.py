@@ -12,7 +12,7 @@ import msgspec
 from llmdebug.linking.server import Server
 from llmdebug.tokens.chat import ChatError, chat_of, media_of
 from llmdebug.tokens.process import LocalTokenizer
-from llmdebug.tokens.prompts import Prompt, budget_of, prompts_of
+from llmdebug.tokens.prompts import Prompt, budget_of, left_out, prompts_of
 from llmdebug.tokens.report import PromptTokens, TokenReport
 from llmdebug.tokens.server import ServerTokenizer
 from llmdebug.tokens.values import (
@@ -125,6 +125,7 @@ class Tokenizing:
             budget=budget_of(body),
             limit=limit,
             limit_from=source if limit is not None else "",
+            notes=left_out(body, prompts),
         )
         return await self.compared(report, body, progress=progress) if compare else report
 

@@ -132,7 +132,8 @@ def _context(report: TokenReport, kind: Kind) -> list[TrailStep]:
 
 
 def _notes(report: TokenReport, kind: Kind, refused: bool) -> list[str]:
-    notes = [f"tokens: {note}" for prompt in report.prompts for note in prompt.notes]
+    notes = [f"tokens: {note}" for note in report.notes]
+    notes += [f"tokens: {note}" for prompt in report.prompts for note in prompt.notes]
     notes += [
         f"tokens: {prompt.prompt.pointer}: {_all_inside(prompt).text}"
         for prompt in report.prompts[:MAX_POSITIONS]

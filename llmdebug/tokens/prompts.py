@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -52,6 +53,21 @@ def prompts_of(body: Any) -> list[Prompt]:
     if isinstance(body.get("messages"), list) and not any(prompt.form == "text" for prompt in found):
         found.append(Prompt(pointer="/messages", form="chat"))
     return found[:MAX_PROMPTS]
+
+
+def left_out(body: Any, found: Sequence[Prompt]) -> tuple[str, ...]:
+    """Of each list of prompts how many of its entries are none of `found`, as sentences."""
+    told = []
+    read = {prompt.pointer for prompt in found}
+    for key, value in body.items() if isinstance(body, dict) else ():
+        pointer = join(key)
+        if not isinstance(value, list) or pointer in read or not (key in TEXT_KEYS or key in ID_KEYS):
+            continue
+        missing = sum(f"{pointer}/{place}" not in read for place in range(len(value)))
+        if missing:
+            what = f"{missing:,} of the {len(value):,} entries of {pointer}"
+            told.append(f"Not looked at: {what}; at most {MAX_PROMPTS:,} are, each a text or a list of ids.")
+    return tuple(told)
 
 
 def _of_value(key: str, value: Any) -> list[Prompt]:

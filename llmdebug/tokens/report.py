@@ -57,6 +57,8 @@ class TokenReport(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     """Tokens of the context."""
     limit_from: str = ""
+    notes: tuple[str, ...] = ()
+    """What of the request is not told here."""
 
     @property
     def longest(self) -> PromptTokens | None:

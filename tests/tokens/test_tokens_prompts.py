@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdebug.tokens.prompts import Budget, budget_of, prompts_of
+from llmdebug.tokens.prompts import MAX_PROMPTS, Budget, budget_of, left_out, prompts_of
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,13 @@ def test_budgets() -> None:
 def test_no_body_is_too_odd(body: dict[str, Any]) -> None:
     budget_of(body)
     assert all(prompt.pointer.startswith("/") for prompt in prompts_of(body))
+
+
+def test_what_is_left_out_is_told() -> None:
+    def told(body: Any) -> tuple[str, ...]:
+        return left_out(body, prompts_of(body))
+
+    assert told({"prompt": ["a", [1]], "input_ids": [1, 2], "messages": [{}]}) == told([1]) == ()
+    end = "; at most 1,000 are, each a text or a list of ids."
+    assert told({"prompt": ["a"] * (MAX_PROMPTS + 3)}) == (f"Not looked at: 3 of the 1,003 entries of /prompt{end}",)
+    assert told({"prompt": ["a", {}, []]}) == (f"Not looked at: 2 of the 3 entries of /prompt{end}",)

@@ -76,9 +76,12 @@ def test_a_report_tells_counts_faults_and_differences() -> None:
     )
     fault = TemplateFault(message="roles\x1b must alternate", line=6, source="{{ raise }}", index=1)
     refused = PromptTokens(prompt=Prompt(pointer="/messages/1", form="chat"), fault=fault)
-    report = TokenReport(prompts=(prompt, refused), budget=Budget("/max_tokens", 5), limit=10)
+    report = TokenReport(
+        prompts=(prompt, refused), budget=Budget("/max_tokens", 5), limit=10, notes=("Not looked at.",)
+    )
     rows = ShownReport(report).rows(200, "text")
     told = [plain(rows.row(index)) for index in range(len(rows))]
+    assert told.pop(0) == "Not looked at."
     assert told[0] == "/prompt/0: 6 tokens, 60.0% of the context of 10; with /max_tokens 11: 1 too many"
     assert told[1] == "Out of the vocabulary: 99 at position 5."
     assert told[2] == "Converted there and back, id 2 differs: 3 became nothing."

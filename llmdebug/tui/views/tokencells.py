@@ -137,6 +137,9 @@ class ShownReport:
         parts: list[Rows] = []
         if not self.report.prompts:
             parts.append(FixedRows([(Span("The request holds neither a prompt, nor ids, nor messages.", "dim"),)]))
+        notes: list[Row] = [(Span(clean(note), "warning"),) for note in self.report.notes]
+        if notes:
+            parts.append(FixedRows(wrapped(notes, cells)))
         for prompt, shown in zip(self.report.prompts, self._cells, strict=True):
             parts.append(FixedRows(wrapped(list(_told(prompt, self.report)), cells)))
             if shown is not None:
