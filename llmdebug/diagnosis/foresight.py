@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.locate import has_pointer
@@ -28,6 +29,7 @@ from llmdebug.index.python.values import Instance, Value
 STEPS = 6_000
 STEPS_IN_ALL = 60_000
 CALLS = 6
+MAX_TAKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,14 @@ class Foresight:
                     yield self._walk(Callee(step.path, symbol, node, {"self": found})), True
             return
         bound = {name: self._given(value) for name, value in self.study.bound(step.path, symbol, node).items()}
-        for parameter in step.function.parameters:
-            taken = self._taken(parameter.annotation) if parameter.name in step.takes else None
-            if taken is not None:
-                bound[parameter.name] = self.study.instance(taken.model, taken.value, taken.pointer)
-        if any(isinstance(value.value, Instance) and value.value.fields for value in bound.values()):
-            yield self._walk(Callee(step.path, symbol, node, bound)), bool(step.takes)
+        taken = {p.name: self._taken(p.annotation) for p in step.function.parameters if p.name in step.takes}
+        for place in range(max((len(each) for each in taken.values()), default=1) or 1):
+            for name, each in taken.items():
+                if each:
+                    item = each[min(place, len(each) - 1)]
+                    bound[name] = self.study.instance(item.model, item.value, item.pointer)
+            if any(isinstance(value.value, Instance) and value.value.fields for value in bound.values()):
+                yield self._walk(Callee(step.path, symbol, node, dict(bound))), bool(step.takes)
 
     def _given(self, value: Value) -> Value:
         """Of an object whose attributes are fields of the request by name alone: those that the request gives."""
@@ -130,12 +134,11 @@ class Foresight:
         self._steps += walk.steps[0] - (MAX_STEPS - STEPS)
         return outcomes
 
-    def _taken(self, annotation: str) -> Placed | None:
-        """The first object of the request that is read into a class which an annotation names."""
+    def _taken(self, annotation: str) -> list[Placed]:
+        """The objects of the request that are read into a class which an annotation names."""
         named = set(re.findall(r"[A-Z]\w+", annotation))
-        if not named:
-            return None
-        return next((p for p in self.placed if named & {known.name for _, known in p.model.lineage[:1]}), None)
+        found = (p for p in self.placed if named & {known.name for _, known in p.model.lineage[:1]})
+        return list(islice(found, MAX_TAKEN)) if named else []
 
     def _rejection(self, outcome: Outcome) -> Rejection | None:
         facts = self.index.facts(outcome.path)

@@ -51,9 +51,16 @@ class Order(BaseModel):
         return items
 
 
+def shown(item: Item) -> str:
+    if item.id == "bad":
+        raise HTTPException(400, f"no item is called {item.id}")
+    return item.id
+
+
 @app.post("/order")
 async def order(order: Order):
     torch.manual_seed(order.seed)
+    names = ", ".join(shown(item) for item in order.items)
     if order.stream:
         return await streamed(order)
     else:
@@ -162,6 +169,7 @@ def as_json(value: object) -> bytes:
         ({"seed": 2**63}, "out_of_range", "    seed: int"),
         ({"seed": -(2**63) - 1}, "out_of_range", "    seed: int"),
         ({"items": [{"id": "a"}, {"id": "a"}]}, "bad_value", "twice"),
+        ({"items": [{"id": "a"}, {"id": "bad"}]}, "bad_value", "no item is called"),
         ({"sampling": {"least": 2}}, "out_of_range", "least must be in"),
         ({"most": 0, "old_most": -1}, "out_of_range", "longest must be"),
         ({"most": -1, "sampling": {"heat": 1}}, "out_of_range", "longest must be"),
