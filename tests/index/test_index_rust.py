@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmdebug.index.facts import BODY, QUERY, Class, FileFacts
+from llmdebug.index.rust import routes as rust_routes
 from llmdebug.index.rust.extract import extract
 
 
@@ -43,6 +44,31 @@ def test_axum_routes() -> None:
         ("GET", "/files/{rest:path}", "files"),
         ("GET", "/api/info", "info"),
     }
+
+
+def test_a_chain_of_many_routes_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is around a call is asked of the grammar by a walk from the root, and may be asked but a few times a call."""
+    count = 400
+    asked: list[str] = []
+    plain = rust_routes.receiver_of
+    monkeypatch.setattr(rust_routes, "receiver_of", lambda call: asked.append("") or plain(call))  # type: ignore[func-returns-value]
+    chain = "".join(f'.route("/x{i}", post(h))' for i in range(count))
+    known = facts(f'fn app() -> Router {{ Router::new().nest("/v1", Router::new(){chain}){chain} }}')
+    assert [r.path for r in known.routes] == [
+        path for top in ("", "/v1") for path in (f"{top}/x{i}" for i in reversed(range(count)))
+    ]
+    assert len(asked) < 20 * count
+
+
+def test_a_resource_in_nested_scopes_of_actix() -> None:
+    assert routes(
+        """
+        fn app(cfg: &mut ServiceConfig) {
+            cfg.service(web::scope("/v1/").service(web::scope("/chat").service(
+                web::resource("/now").route(web::get().to(read)).route(web::post().to(write)))));
+        }
+        """
+    ) == {("GET", "/v1/chat/now", "read"), ("POST", "/v1/chat/now", "write")}
 
 
 def test_a_router_of_another_function_is_mounted() -> None:

@@ -219,6 +219,7 @@ class _File:
         spoken_kinds = text_of(node.child_by_field_name("return_type")) + text_of(
             node.child_by_field_name("parameters")
         )
+        self.routes.enter(nodes)
         self.routes.of_function(symbol, calls, bool(re.search(r"Router|Scope|ServiceConfig|App\b", spoken_kinds)))
         self.routes.of_macros(symbol, macros)
         self.refusals.of_function(symbol, owner, nodes, _texts(nodes), self.imports)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tree_sitter import Node
 
 from llmdebug.index.facts import NAMED_PATH, Mount, Route
-from llmdebug.index.grammar import around, line_of, text_of, within
+from llmdebug.index.grammar import line_of, text_of, within
 from llmdebug.index.rust.attributes import meta_of
 from llmdebug.index.rust.words import macro_arguments, macro_name, string_of, tree_of
 
@@ -18,6 +19,11 @@ ANY_METHOD = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
 NESTS = frozenset({"nest", "nest_service", "merge", "service", "configure"})
 NAMES = ("identifier", "scoped_identifier", "generic_function")
 SPOKEN = frozenset({"identifier", "scoped_identifier", "scoped_type_identifier", "field_identifier"})
+HOLDERS = frozenset({"let_declaration", "assignment_expression", "function_item", "closure_expression"})
+ENDS = frozenset({"function_item", "let_declaration"})
+"""Nodes around which nothing adds to a path."""
+MAX_PREFIX = 2_000
+"""Characters; longer prefixes are cut, they belong to no real path."""
 _PARAMETER = re.compile(r"(?<=/):(\w+)|(?<=/)\*(\w+)|\{\*(\w+)\}|\{(\w+):[^{}]*\}|<(\w+)\.\.>")
 
 
@@ -66,15 +72,47 @@ def chain_of(call: Node) -> Iterator[Node]:
             node = receiver_of(node) if node.type == "call_expression" else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What stands around a node."""
+
+    prefix: str = ""
+    holder: Node | None = None
+    """The nearest node of HOLDERS."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """What a call of a chain is called on."""
+
+    base: Node | None = None
+    """What the chain begins with."""
+    scope: str = ""
+    """The paths of the scopes in it."""
+    resource: str | None = None
+    """The path of the nearest resource in it."""
+
+
 @dataclass
 class Routes:
-    """The registrations of one file."""
+    """The registrations of one file.
+
+    Chains may be thousands of calls long: what is around a node and what it is chained to is kept, each is read once.
+    """
 
     constants: dict[str, str]
     routes: list[Route] = field(default_factory=list)
     mounts: list[Mount] = field(default_factory=list)
     routers: dict[str, str] = field(default_factory=dict)
     middlewares: list[str] = field(default_factory=list)
+    _parents: dict[int, Node] = field(default_factory=dict)
+    _places: dict[int, _Place] = field(default_factory=dict)
+    _chains: dict[int, _Chain] = field(default_factory=dict)
+
+    def enter(self, nodes: list[Node]) -> None:
+        """The nodes of the function that is read next; a node's own way to its parent begins at the root."""
+        self._parents = {child.id: node for node in nodes for child in node.named_children}
+        self._places, self._chains = {}, {}
 
     def of_function(self, symbol: str, calls: list[Node], gives_router: bool) -> None:
         """The registrations among the calls of a function; `gives_router` where others put its routes somewhere."""
@@ -111,8 +149,7 @@ class Routes:
     def _route(self, call: Node, arguments: list[Node], symbol: str, placed: set[str]) -> None:
         path, last = self._text(arguments[0]) if len(arguments) == 2 else None, arguments[-1] if arguments else None
         if path is None and len(arguments) == 1:
-            held = [self._text(each) for c in chain_of(call) if called(c) == "resource" for each in arguments_of(c)[:1]]
-            path = held[0] if held else None
+            path = self._chain(call).resource
         if path is None or last is None:
             return
         prefix = self._prefix(call)
@@ -126,28 +163,50 @@ class Routes:
 
     def _prefix(self, call: Node) -> str:
         """The paths of the scopes that a registration stands in, in the order of the path."""
-        prefix = self._scope(call)
-        node = call.parent
-        while node is not None and node.type not in {"function_item", "let_declaration"}:
-            holder = node.parent
-            if node.type == "arguments" and holder is not None and holder.type == "call_expression":
-                name, arguments = called(holder), arguments_of(holder)
-                if name in {"nest", "nest_service"} and len(arguments) == 2:
-                    prefix = (self._text(arguments[0]) or "").rstrip("/") + prefix
-                elif name in NESTS:
-                    prefix = self._scope(holder) + prefix
-            node = holder
-        return prefix
+        return (self._place(call).prefix + self._chain(call).scope)[:MAX_PREFIX]
 
-    def _scope(self, call: Node) -> str:
-        held = [self._text(a) or "" for c in chain_of(call) if called(c) == "scope" for a in arguments_of(c)[:1]]
-        return "".join(reversed(held)).rstrip("/")
+    def _place(self, node: Node) -> _Place:
+        """What stands around a node."""
+        way = [node]
+        while way[-1].id not in self._places and (parent := self._parents.get(way[-1].id)) is not None:
+            way.append(parent)
+        place = self._places.get(way[-1].id, _Place())
+        for outer, inner in pairwise(reversed(way)):
+            prefix = "" if outer.type in ENDS else place.prefix + self._handed(outer)
+            holder = outer if outer.type in HOLDERS else place.holder
+            place = self._places[inner.id] = _Place(prefix[:MAX_PREFIX], holder)
+        return place
+
+    def _handed(self, node: Node) -> str:
+        """What a path is put under where these are the arguments that a registration stands in."""
+        holder = self._parents.get(node.id) if node.type == "arguments" else None
+        if holder is None or holder.type != "call_expression":
+            return ""
+        name, arguments = called(holder), arguments_of(holder)
+        if name in {"nest", "nest_service"} and len(arguments) == 2:
+            return (self._text(arguments[0]) or "").rstrip("/")
+        return self._chain(holder).scope if name in NESTS else ""
+
+    def _chain(self, call: Node) -> _Chain:
+        """What a call is chained to."""
+        way = [call]
+        for node in chain_of(call):
+            if way[-1].id in self._chains:
+                break
+            way.append(node)
+        chain = self._chains.setdefault(way[-1].id, _Chain())
+        for inner, outer in pairwise(reversed(way)):
+            scope, resource, name = chain.scope, chain.resource, called(inner)
+            for path in arguments_of(inner)[:1] if name in {"scope", "resource"} else ():
+                scope += (self._text(path) or "").rstrip("/") if name == "scope" else ""
+                resource = self._text(path) if name == "resource" else resource
+            chain = self._chains[outer.id] = _Chain(chain.base or inner, scope[:MAX_PREFIX], resource)
+        return chain
 
     def _router(self, call: Node, symbol: str, placed: set[str]) -> str:
         """The name under which others put the routes of this chain somewhere: a variable's, or the function's."""
-        holder = around(call, "let_declaration", "assignment_expression", "function_item", "closure_expression")
-        base = list(chain_of(call))[-1:]
-        names = [text_of(base[0])] if base and base[0].type == "identifier" else []
+        holder, base = self._place(call).holder, self._chain(call).base
+        names = [text_of(base)] if base is not None and base.type == "identifier" else []
         if holder is not None and holder.type in {"let_declaration", "assignment_expression"}:
             pattern = holder.child_by_field_name("pattern") or holder.child_by_field_name("left")
             names.insert(0, text_of(pattern))
@@ -197,7 +256,9 @@ class Routes:
     def of_macros(self, symbol: str, macros: list[Node]) -> None:
         """Handlers that `routes![…]` puts under the paths that they name themselves, mounted under a prefix."""
         for macro in macros:
-            holder = around(macro, "call_expression")
+            holder: Node | None = macro
+            while holder is not None and (holder is macro or holder.type != "call_expression"):
+                holder = self._parents.get(holder.id)
             tree = tree_of(macro) if macro_name(macro) == "routes" else None
             if holder is None or tree is None:
                 continue
