@@ -11,9 +11,10 @@ from llmdebug.debugger.attempts import attempt_of, is_done
 from llmdebug.debugger.facts import judged_note
 from llmdebug.debugger.session import NOTE as DIAGNOSIS
 from llmdebug.debugger.session import SentExchange
-from llmdebug.debugger.stepper import NOTE, RunNote, Stepper
+from llmdebug.debugger.stepper import RunNote, Stepper
 from llmdebug.formats.errors import FormatError
 from llmdebug.formats.lines_index import RecordedLines
+from llmdebug.formats.resent import NOTE
 
 
 class Interrupted(msgspec.Struct, frozen=True, kw_only=True):

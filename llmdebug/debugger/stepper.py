@@ -25,13 +25,12 @@ from llmdebug.debugger.recorder import NotRecordedError
 from llmdebug.debugger.session import SentExchange, Session
 from llmdebug.debugger.underway import Sending
 from llmdebug.formats.exchanges import Exchanges
+from llmdebug.formats.resent import NOTE
 from llmdebug.http.exchange import Exchange, Failure, Request, StreamEvent
 from llmdebug.http.keys import host_of, place_of, told_withheld
 
 ASK_ABOVE = 100
 """More requests than this go out only when somebody has agreed."""
-NOTE = "replay"
-"""The note beside an exchange that tells which step of which run it was."""
 
 Why = Literal["here", "breakpoint", "stream", "unreachable", "interrupted", "end"]
 Pace = Literal["none", "recorded"]

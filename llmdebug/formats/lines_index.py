@@ -1,5 +1,6 @@
 """A recording in JSON Lines, read by the places of its lines: a file of any size costs some bytes an exchange.
 
+A request that a replay sent again, since it was killed before it was answered, is there once.
 A line that is no record (a crash tore it) is passed over and told in `warnings`; a file whose first line is
 none is no recording.
 """
@@ -38,6 +39,7 @@ from llmdebug.formats.recordparts import (
     request_body,
     stream_part,
 )
+from llmdebug.formats.resent import NOTE, Step, sent_again
 from llmdebug.http.exchange import Exchange, Request, Response, header
 from llmdebug.http.stream import last_event
 from llmdebug.http.wire import unsendable
@@ -46,6 +48,17 @@ _TOLD_EVERY = 16 * 1024 * 1024
 _MOST_WARNINGS = 3
 _IN_BASE64 = b'"base64":"'
 _SEARCHED = 4 * 1024 * 1024
+_COLUMNS = (
+    "_request_at",
+    "_request_size",
+    "_answer_at",
+    "_answer_size",
+    "_status",
+    "_started",
+    "_latency",
+    "_ttft",
+)
+"""Arrays with a value for each exchange."""
 
 
 Part = TypeVar("Part")
@@ -79,6 +92,7 @@ class RecordedLines:
                 self._index(file, progress)
         except OSError as error:
             raise FormatError(self.path, f"The file cannot be read: {error.strerror}.") from None
+        self._drop(sent_again(self.noted(NOTE), self.answered, self._step_of))
         self.warnings = self._told_damage()
 
     def __len__(self) -> int:
@@ -174,6 +188,30 @@ class RecordedLines:
     def noted(self, name: str) -> list[int]:
         """The exchanges that have a note of this name."""
         return sorted(self._notes.get(name, {}))
+
+    def _step_of(self, number: int) -> Step | None:
+        try:
+            return msgspec.convert(self.note(number, NOTE), Step)
+        except (msgspec.ValidationError, FormatError):
+            return None
+
+    def _drop(self, gone: frozenset[int]) -> None:
+        """Takes exchanges out of the index."""
+        if not gone:
+            return
+        kept = [number for number in range(len(self)) if number not in gone]
+        places = {number: place for place, number in enumerate(kept)}
+        for name in _COLUMNS:
+            column = getattr(self, name)
+            setattr(self, name, array(column.typecode, [column[number] for number in kept]))
+        self.ids = [self.ids[number] for number in kept]
+        self._requests = [self._requests[number] for number in kept]
+        self._numbers = {name: place for place, name in enumerate(self.ids)}
+        self._failures = {places[number]: kind for number, kind in self._failures.items() if number in places}
+        self._notes = {
+            name: {places[number]: place for number, place in noted.items() if number in places}
+            for name, noted in self._notes.items()
+        }
 
     def holding(self, text: str) -> list[int] | None:
         """The exchanges whose lines hold this text; None where only reading each of them can tell.

@@ -59,6 +59,35 @@ def test_notes_are_found_beside_their_exchange(file: Path) -> None:
     assert recorded.note(0, "other") is None
 
 
+def test_a_step_that_was_sent_again_after_a_crash_is_there_once(tmp_path: Path) -> None:
+    def step(history: History, run: str, number: int, *, answered: bool = True) -> None:
+        sent = exchange(number, f"text {run}{number}")
+        name = history.begin(sent.request, {"replay": {"run": run, "step": number, "file": "f", "of": 3}})
+        if answered:
+            history.finish(name, sent)
+
+    with History(file=tmp_path / "r.jsonl") as history:
+        history.begin(Request(method="GET", url="http://h/alone"))
+        step(history, "a", 0)
+        step(history, "a", 1, answered=False)
+        step(history, "b", 1, answered=False)
+        step(history, "a", 1, answered=False)
+        step(history, "b", 2, answered=False)
+        history.note(history.record(FAILED), "replay", "wrong")
+        step(history, "a", 1)
+        step(history, "a", 2, answered=False)
+    recorded = RecordedLines(tmp_path / "r.jsonl")
+    assert [recorded.answered(number) for number in range(len(recorded))] == [
+        *(False, True, False, False, True, True, False)
+    ]
+    texts = [recorded.answer_text(number) for number in range(len(recorded))]
+    assert texts == [None, "text a0", None, None, None, "text a1", None]
+    assert [recorded.row(number).failure for number in (4, 5)] == ["dns", ""]
+    assert recorded.exchange(5) == exchange(1, "text a1")
+    assert (recorded.note(5, "replay")["run"], recorded.noted("replay")) == ("a", [1, 2, 3, 4, 5, 6])
+    assert recorded.holding("text a1") == [5]
+
+
 def test_a_text_is_found_without_reading_each_exchange(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = RecordedLines(file)
     assert recorded.holding("needle") == [0, 3]
