@@ -38,7 +38,7 @@ def test_break_continue_edit_and_send_again(own_state: Path, tmp_path: Path, nan
         tmux.type('alice",')
         tmux.shows('"model": "alice",')
         tmux.keys("C-r")
-        tmux.shows("200 OK")
+        tmux.shows("attempt 2 of 2: 200")
         assert "changed, was" not in tmux.screen()
         tmux.keys("p")
         screen = tmux.shows("break status >= 400")
