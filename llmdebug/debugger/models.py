@@ -1,4 +1,4 @@
-"""The models that a live server lists, asked for where a model's name is to blame."""
+"""The models that a live server lists, asked for where a model's name is to blame or a remedy gives one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from llmdebug.diagnosis.verdict import Diagnosis
+from llmdebug.diagnosis.verdict import Diagnosis, Remedy
 from llmdebug.http.baseurl import join, split
 from llmdebug.http.exchange import Exchange, Request
 
@@ -35,11 +35,20 @@ def models_in(exchange: Exchange) -> tuple[str, ...]:
     return tuple(entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str))
 
 
-def blames_model(diagnosis: Diagnosis) -> bool:
-    """Whether remedies would be the better for knowing what is served."""
+def wants_models(diagnosis: Diagnosis, refused: Request) -> bool:
+    """Whether remedies would be the better for knowing what is served: a model is to blame, or given by one."""
     if diagnosis.kind == "model_not_found":
         return True
-    return any(field.pointer == "/model" and field.place == "body" for field in diagnosis.fields)
+    if any(field.pointer == "/model" and field.place == "body" for field in diagnosis.fields):
+        return True
+    return any(_gives_model(remedy, b'"model"' in refused.body) for remedy in diagnosis.remedies)
+
+
+def _gives_model(remedy: Remedy, has_model: bool) -> bool:
+    """Whether a remedy's model is another than the refused request's; there is no patch of a body that is no JSON."""
+    if any(step.get("path") == "/model" and step.get("op") != "remove" for step in remedy.patch):
+        return True
+    return not has_model and any(isinstance(r.body, dict) and "model" in r.body for r in remedy.requests)
 
 
 async def served_models(session: Session, refused: Request) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import msgspec
 
 from llmdebug.debugger.keyring import Keyring, KeyringError
 from llmdebug.debugger.linkage import Linkage
-from llmdebug.debugger.models import blames_model, served_models
+from llmdebug.debugger.models import served_models, wants_models
 from llmdebug.debugger.outcome import outcome
 from llmdebug.debugger.probing import Probing
 from llmdebug.debugger.recorder import Recorder
@@ -299,8 +299,8 @@ class Session:
     ) -> Finding:
         """`log` is what the server wrote beside it. Cancelling the task ends the work in its thread as well.
 
-        Links first what is still to be linked. Where a model's name is to blame for what was sent, the server is
-        asked for its models.
+        Links first what is still to be linked. Where a model's name is to blame for what was sent, or a remedy gives
+        one, the server is asked for its models.
         """
         try:
             await self.link_given(progress=progress)
@@ -312,7 +312,8 @@ class Session:
         answered = exchange is sent and clean.response is not None
         live = await self._probing.live(clean.request.url) if answered and self.trees.trees else None
         diagnosis = await self._diagnosed(clean, log, live, progress)
-        if exchange is sent and self._probing.allowed and self.models is None and blames_model(diagnosis):
+        unasked = exchange is sent and self._probing.allowed and self.models is None
+        if unasked and wants_models(diagnosis, clean.request):
             self.models = await served_models(self, clean.request)
             if self.models:
                 diagnosis = await self._diagnosed(clean, log, live, progress)

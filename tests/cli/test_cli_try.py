@@ -126,6 +126,15 @@ async def test_a_remedy_that_is_refused_too(nanoserve: DemoServer, server: RawSe
     assert sum(request.startswith(b"POST /v1/completions ") for request in server.requests) == 2
 
 
+@pytest.mark.parametrize("body", ['{"prompt": "x"}', ""])
+async def test_a_remedy_gives_a_model_that_the_server_lists(nanoserve: DemoServer, tmp_path: Path, body: str) -> None:
+    file = tmp_path / "r.http"
+    file.write_text(f"POST {nanoserve.base_url}/v1/completions\nContent-Type: application/json\n\n{body}")
+    done = await run("try", str(file), "--source", str(nanoserve.source), "--json")
+    assert (done.code, done.lines[0]["verdict"]) == (0, "confirmed")
+    assert done.lines[0]["refused"]["diagnosis"]["remedies"][0]["requests"][0]["body"]["model"] == "alice"
+
+
 OUTSIDE = '{"model": "alice", "prompt_token_ids": [361, 99999, 603], "max_tokens": 4}'
 
 
