@@ -32,7 +32,7 @@ class ExitCode(IntEnum):
 
 EPILOG = (
     "Exit codes: 0 answered with 2xx (diagnose: done; try: confirmed), 1 refused "
-    "(try: refuted; check, tokens: will be), "
+    "(try: settled or refuted; check, tokens: will be), "
     "2 the command line, a file or a source tree cannot be used, 3 no complete answer came, "
     "4 there is no such remedy, 5 replay: stopped at a breakpoint, 6 replay: --fail-on was met, "
     "70 an error of llmdebug itself, 130 interrupted, 141 the output was closed."

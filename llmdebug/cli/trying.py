@@ -23,15 +23,17 @@ from llmdebug.debugger.experiment import try_all
 from llmdebug.debugger.outcome import Outcome, outcome
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial
 from llmdebug.debugger.tokenizing import Tokenizing
-from llmdebug.debugger.trials import Verdict
+from llmdebug.debugger.trials import Verdict, no_longer
+from llmdebug.debugger.visible import visible
 from llmdebug.http.exchange import Request
 
 _CODES: dict[Verdict, ExitCode] = {
     "confirmed": ExitCode.OK,
+    "settled": ExitCode.REFUSED,
     "refuted": ExitCode.REFUSED,
     "no_answer": ExitCode.NO_ANSWER,
 }
-_COLOURS: dict[Verdict, str] = {"confirmed": "green", "refuted": "red", "no_answer": "yellow"}
+_COLOURS: dict[Verdict, str] = {"confirmed": "green", "settled": "yellow", "refuted": "red", "no_answer": "yellow"}
 
 
 class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +92,8 @@ async def _try(
             print_json(_trial_json(n, sent, trial.finding, printer, trial))
         else:
             _print_verdict(trial, n)
+            if trial.next is not None:
+                sys.stdout.write("\n" + report(trial.next.diagnosis, sys.stdout))
         printer.warnings()
         return _CODES[trial.verdict]
 
@@ -171,7 +175,10 @@ def _print_verdict(trial: Trial, n: int) -> None:
     answers = ", ".join(
         str(item.exchange.response.status) if item.exchange.response else "no answer" for item in trial.sent
     )
-    print(f"\n{ink(trial.verdict.replace('_', ' '), _COLOURS[trial.verdict])}: remedy {n} was sent: {answers}")
-    if trial.next is not None:
-        print("\nThe remedy was refused for another reason or for the same:\n")
-        sys.stdout.write(report(trial.next.diagnosis, sys.stdout))
+    told = ""
+    if trial.verdict == "settled" and trial.next is not None:
+        next_one = visible(" ".join(trial.next.diagnosis.summary.split()))
+        told = f", {no_longer(trial.finding.diagnosis)}; next it refuses: {next_one}"
+    elif trial.verdict == "refuted":
+        told = ", the same refusal again"
+    print(f"\n{ink(trial.verdict.replace('_', ' '), _COLOURS[trial.verdict])}: remedy {n} was sent: {answers}{told}")

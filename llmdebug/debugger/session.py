@@ -22,10 +22,10 @@ from llmdebug.debugger.models import served_models, wants_models
 from llmdebug.debugger.outcome import outcome
 from llmdebug.debugger.probing import Probing
 from llmdebug.debugger.recorder import Recorder
-from llmdebug.debugger.refutations import Refutations
+from llmdebug.debugger.refutations import Refutations, same_place, same_words
 from llmdebug.debugger.replacement import replacement
 from llmdebug.debugger.trees import LinkedTrees
-from llmdebug.debugger.trials import VERDICTS, Verdict, experiment, names_added
+from llmdebug.debugger.trials import VERDICTS, Verdict, experiment, names_added, verdict_on_another
 from llmdebug.diagnosis.verdict import Diagnosis
 from llmdebug.http.credentials import Credentials
 from llmdebug.http.exchange import Exchange, Request, StreamEvent
@@ -402,14 +402,30 @@ class Session:
     ) -> Trial:
         """What the requests of remedy `n`, sent already, say of the diagnosis. `sent` holds at least one.
 
-        `follow`: the refusal of a refused remedy is diagnosed too. A remedy that was refused with the same words
-        lowers the diagnosis's kind for the next diagnosis of that refusal.
+        Another refusal is diagnosed too; with `follow` the same one again as well. The same refusal lowers the
+        diagnosis's kind for its next diagnosis.
         """
-        verdict = VERDICTS[outcome(sent[-1].exchange)]
+        last = sent[-1].exchange
+        verdict, following = VERDICTS[outcome(last)], None
         if verdict == "refuted":
-            self._refuted.add(finding.exchange, finding.diagnosis, n, self.redacted(sent[-1].exchange))
-        following = await self.diagnose(sent[-1], progress=progress) if verdict == "refuted" and follow else None
-        trail = (*finding.diagnosis.trail, *experiment(finding.diagnosis, n, verdict, sent[-1].exchange))
+            verdict, following = await self._settled(finding, n, sent[-1], follow, progress)
+        told = following.diagnosis.summary if following is not None else ""
+        trail = (*finding.diagnosis.trail, *experiment(finding.diagnosis, n, verdict, last, told))
         diagnosis = msgspec.structs.replace(finding.diagnosis, trail=trail)
         settled = await self._kept(msgspec.structs.replace(finding, diagnosis=diagnosis))
         return Trial(verdict=verdict, sent=tuple(sent), finding=settled, next=following)
+
+    async def _settled(
+        self, finding: Finding, n: int, refused: SentExchange, follow: bool, progress: Progress
+    ) -> tuple[Verdict, Finding | None]:
+        """Whether a refused remedy met the same refusal or another one, and the diagnosis of that."""
+        if same_words(finding.exchange, self.redacted(refused.exchange)):
+            self._refuted.add(finding.exchange, finding.diagnosis, n, same=True)
+            return "refuted", await self.diagnose(refused, progress=progress) if follow else None
+        following = await self.diagnose(refused, progress=progress)
+        verdict = verdict_on_another(refused.exchange)
+        if same_place(finding.diagnosis, following.diagnosis):
+            verdict = "refuted"
+        if verdict != "no_answer":
+            self._refuted.add(finding.exchange, finding.diagnosis, n, same=verdict == "refuted")
+        return verdict, following

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmdebug.tui.stepsheet import StepSheet
 
 State = Literal["new", "waiting", "answered", "refused", "no_answer"]
-Settled = Literal["", "confirmed", "refuted", "no_answer"]
+Settled = Literal["", "confirmed", "settled", "refuted", "no_answer"]
 
 MOST_EARLIER = 50
 

@@ -126,6 +126,25 @@ async def test_a_remedy_that_is_refused_too(nanoserve: DemoServer, server: RawSe
     assert sum(request.startswith(b"POST /v1/completions ") for request in server.requests) == 2
 
 
+async def test_another_refusal_settles_the_first(nanoserve: DemoServer, tmp_path: Path) -> None:
+    file = tmp_path / "r.http"
+    body = '{"model": "bob", "prompt": "x", "max_tokens": 400}'
+    file.write_text(f"POST {nanoserve.base_url}/v1/completions\nContent-Type: application/json\n\n{body}")
+    told = ["try", str(file), "--source", str(nanoserve.source)]
+    done = await run(*told)
+    text = done.out.decode()
+    assert done.code == 1
+    assert (
+        "settled: remedy 1 was sent: 400, no longer refused for model not found; next it refuses: /prompt does" in text
+    )
+    assert "refuted" not in text
+    assert text.index("kind: model_not_found") < text.index("kind: context_length")
+    (line,) = (await run(*told, "--json")).lines
+    assert line["verdict"] == "settled"
+    assert line["sent"][-1]["diagnosis"]["kind"] == "context_length"
+    assert line["refused"]["diagnosis"]["trail"][-1]["text"].startswith("settled: with remedy 1 no longer refused for")
+
+
 @pytest.mark.parametrize("body", ['{"prompt": "x"}', ""])
 async def test_a_remedy_gives_a_model_that_the_server_lists(nanoserve: DemoServer, tmp_path: Path, body: str) -> None:
     file = tmp_path / "r.http"
@@ -157,7 +176,7 @@ async def test_remedies_with_ids_without_a_token_are_held_back(nanoserve: DemoSe
     held = await run(*told, "--remedy", str(risky[0]))
     assert held.code == 4 and held.lines[0]["verdict"] is None
     asked = await run(*told, "--remedy", str(risky[0]), "--bad-ids")
-    assert asked.lines[0]["verdict"] == "refuted"
+    assert asked.lines[0]["verdict"] == "settled"
 
 
 async def test_from_outside_with_other_tools(nanoserve: DemoServer, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 from raw_server import RawServer
 
@@ -297,6 +298,49 @@ async def test_a_kind_that_an_experiment_refuted_is_doubted_the_next_time(
         await session.diagnose(elsewhere)
     assert [doubts.kinds for doubts in known] == [frozenset(), frozenset({"other"}), frozenset()]
     assert len(known[1].requests) == 1
+
+
+def refusal(status: int, text: str) -> bytes:
+    return b"HTTP/1.1 %d No\r\nContent-Length: %d\r\n\r\n%b" % (status, len(text), text.encode())
+
+
+@pytest.mark.parametrize(
+    ("second", "line", "verdict", "doubted"),
+    [
+        (refusal(400, "no b"), 1, "refuted", {"other"}),
+        (refusal(400, "no b"), 2, "settled", set()),
+        (refusal(422, "no a"), 2, "settled", set()),
+        (refusal(503, "wait"), 2, "no_answer", set()),
+    ],
+)
+async def test_only_the_same_refusal_refutes(
+    second: bytes, line: int, verdict: str, doubted: set[str], server: RawServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same is one of the same words, or of the same place with another value in its words."""
+    known: list[Doubts] = []
+    propose = proposing({"n": 1})
+
+    def diagnose(exchange: Exchange, indexes: Sequence[Index] = (), log: object = None, **told: Doubts) -> Diagnosis:
+        known.append(told["doubted"])
+        place = line if b'"n": 1' in exchange.request.body else 1
+        site = Site(file="a.py", line=place, end_line=place, role="raises", score=1.0)
+        return msgspec.structs.replace(propose(exchange), sites=(site,))
+
+    monkeypatch.setattr(trees, "diagnose", diagnose)
+    answers = iter([refusal(400, "no a"), second, second])
+
+    async def next_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers))
+
+    async with Session(keep=False) as session:
+        sent = await session.send(post(await server.start(next_one)))
+        finding = await session.diagnose(sent)
+        trial = await session.try_remedy(finding, 1)
+        ((_, of_all),) = await try_all(session, finding)
+        await session.diagnose(sent)
+    assert (trial.verdict, of_all.verdict) == (verdict, verdict)
+    assert trial.next is not None and of_all.next is not None
+    assert known[-1].kinds == doubted
 
 
 async def test_all_remedies_are_tried_with_few_tokens(server: RawServer, monkeypatch: pytest.MonkeyPatch) -> None:

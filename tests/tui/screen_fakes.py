@@ -12,6 +12,7 @@ import msgspec
 from textual.pilot import Pilot
 
 from llmdebug.debugger.session import Finding, SentExchange, Session, SessionError, Trial
+from llmdebug.debugger.trials import Verdict
 from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, Remedy, RemedyRequest, Site, TrailStep
 from llmdebug.http.exchange import Exchange, Failure, Request, Response, StreamEvent, Timing
 from llmdebug.linking.linked import Linked
@@ -94,8 +95,15 @@ class Trees:
 class FakeSession:
     """Answers each request with the next of `answers`; a callable among them is called with the event hook."""
 
-    def __init__(self, answers: Sequence[Any] = (), said: Sequence[Diagnosis] = (), tree: Path | None = None) -> None:
+    def __init__(
+        self,
+        answers: Sequence[Any] = (),
+        said: Sequence[Diagnosis] = (),
+        tree: Path | None = None,
+        refused_again: Verdict = "refuted",
+    ) -> None:
         self.answers = list(answers)
+        self.refused_again: Verdict = refused_again
         self.said = list(said)
         self.sent: list[Request] = []
         self.secrets: dict[str, str] = {}
@@ -170,7 +178,7 @@ class FakeSession:
         if response is not None and response.status < 300:
             return Trial(verdict="confirmed", sent=tuple(sent), finding=finding)
         following = await self.diagnose(sent[-1])
-        return Trial(verdict="refuted", sent=tuple(sent), finding=finding, next=following)
+        return Trial(verdict=self.refused_again, sent=tuple(sent), finding=finding, next=following)
 
     async def link_all(self, paths: Sequence[str], *, progress: Any = None) -> None:
         from llmdebug.source.tree import open_tree

@@ -47,6 +47,18 @@ async def test_a_refuted_remedy_shows_the_next_diagnosis(tree: Path) -> None:
         await app.shows("/n is too large.")
 
 
+async def test_a_remedy_that_meets_another_refusal_settles(tree: Path) -> None:
+    following = diagnosis(summary="/n is too large.", kind="out_of_range", fields=(), ignored=(), remedies=())
+    session = FakeSession([answer(), answer(422)], [diagnosis(), following], tree, refused_again="settled")
+    async with driven(session, request()) as app:
+        await app.press("s")
+        await app.shows("1 send the ids")
+        await app.press("1", "s")
+        await app.shows("→ Settled")
+        await app.shows("/n is too large.")
+        assert "Refuted" not in app.screen()
+
+
 async def test_a_remedy_of_several_requests_is_a_fan_out(tree: Path) -> None:
     session = FakeSession([answer(), answer(200, b"{}"), answer(200, b"{}")], [diagnosis()], tree)
     async with driven(session, request()) as app:

@@ -13,7 +13,7 @@ from llmdebug.tui.commands import BY_NAME
 from llmdebug.tui.worksheet import Applied, Entry
 
 if TYPE_CHECKING:
-    from llmdebug.debugger.session import Session
+    from llmdebug.debugger.session import Session, Trial
     from llmdebug.tui.screens.main import MainScreen
 
 
@@ -53,12 +53,13 @@ def try_all(screen: MainScreen) -> None:
 
 async def _try_all(screen: MainScreen, session: Session, entry: Entry) -> None:
     from llmdebug.debugger import experiment
-    from llmdebug.debugger.session import SessionError, Trial
+    from llmdebug.debugger.session import SessionError
     from llmdebug.tui.acts.tokens import HeldRemedies
 
     def told(n: int, trial: Trial) -> None:
         entry.finding, entry.diagnosis = trial.finding, trial.finding.diagnosis
-        screen.tell(f"Remedy {n}: {_ENDED[trial.verdict]}.")
+        following = trial.next.diagnosis.summary if trial.verdict == "settled" and trial.next is not None else ""
+        screen.tell(f"Remedy {n}: {_ENDED[trial.verdict]}" + (f": {following}" if following else "."))
 
     try:
         if entry.finding is None:
@@ -69,7 +70,7 @@ async def _try_all(screen: MainScreen, session: Session, entry: Entry) -> None:
         except SessionError as error:
             screen.tell(f"{error}{held.told()}", "warning")
         else:
-            outcomes = _outcomes([(n, trial.verdict) for n, trial in tried])
+            outcomes = _outcomes(tried)
             screen.tell(outcomes + held.told(), "warning" if held.numbers else "text")
         screen.held = (entry.finding, frozenset(held.numbers))
     finally:
@@ -77,17 +78,28 @@ async def _try_all(screen: MainScreen, session: Session, entry: Entry) -> None:
         screen.show_entry()
 
 
-_ENDED: dict[str, str] = {"confirmed": "answered", "refuted": "refused", "no_answer": "no answer"}
+_ENDED: dict[str, str] = {
+    "confirmed": "answered",
+    "settled": "refused for another reason",
+    "refuted": "refused",
+    "no_answer": "no answer",
+}
 
 
-def _outcomes(tried: list[tuple[int, str]]) -> str:
-    """Which were answered, which not: `answered: 1, 3; refused: 2`."""
+def _outcomes(tried: list[tuple[int, Trial]]) -> str:
+    """Which were answered, which not: `answered: 1, 3; refused for another reason: 4 (bad value); refused: 2`."""
     parts = []
     for verdict, word in _ENDED.items():
-        numbers = [str(n) for n, ended in tried if ended == verdict]
+        numbers = [f"{n}{_next_kind(trial)}" for n, trial in tried if trial.verdict == verdict]
         if numbers:
             parts.append(f"{word}: {', '.join(numbers)}")
     return f"Remedies tried. {'; '.join(parts).capitalize()}."
+
+
+def _next_kind(trial: Trial) -> str:
+    if trial.verdict != "settled" or trial.next is None:
+        return ""
+    return f" ({trial.next.diagnosis.kind.replace('_', ' ')})"
 
 
 def _added_when_sent(entry: Entry, wire: Request) -> frozenset[str]:

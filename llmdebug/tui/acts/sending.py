@@ -222,6 +222,7 @@ async def _settle(screen: MainScreen, session: Session, entry: Entry, sent: list
     answered = f"answered {last.response.status}" if last.response is not None else "no answer"
     told = {
         "confirmed": f"Confirmed by experiment: “{applied.title}” was {answered}.",
+        "settled": f"Settled: “{applied.title}” gets past this refusal ({answered}). Refused next:",
         "refuted": f"Refuted: “{applied.title}” was refused too ({answered}). The next diagnosis:",
         "no_answer": f"Still open: “{applied.title}” got no complete answer.",
     }

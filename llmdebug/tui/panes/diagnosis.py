@@ -114,8 +114,7 @@ class DiagnosisPane(LinePane):
     def _settled(self, entry: Entry) -> Row:
         if not entry.settled:
             return ()
-        role = "ok" if entry.settled == "confirmed" else "error"
-        mark = "✓ " if entry.settled == "confirmed" else "✗ "
+        mark, role = {"confirmed": ("✓ ", "ok"), "settled": ("→ ", "warning")}.get(entry.settled, ("✗ ", "error"))
         return (Span(mark, role), *safe(entry.settled_text, role))
 
     def make_pinned(self, cells: int) -> tuple[Row, ...]:
