@@ -12,8 +12,9 @@ from llmdebug.diagnosis.ground import Ground
 from llmdebug.diagnosis.question import Question
 from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import Problem
-from llmdebug.index.python.inputs import Taken
-from llmdebug.index.python.types import Anything
+from llmdebug.index.languages import PYTHON
+from llmdebug.index.python.inputs import Taken, find_handler
+from llmdebug.index.python.types import Anything, Object
 
 FORMS = frozenset({"multipart/form-data", "application/x-www-form-urlencoded"})
 _PART = re.compile(rb'content-disposition:[^\r\n]*\bname="([^"\r\n]*)"', re.IGNORECASE)
@@ -41,6 +42,20 @@ def parameter_problems(ground: Ground, registered: Registered, question: Questio
             yield ParameterProblem(Problem(f"/{taken.name}", "missing"), "query")
         elif taken.where == "form" and _is_demanded(taken) and given is not None and taken.name not in given:
             yield ParameterProblem(Problem(f"/{taken.name}", "missing"), "body")
+
+
+def demands_body(ground: Ground, registered: Registered) -> bool:
+    """Whether the framework reads the body into a model for the handler, which has no default for it."""
+    body = ground.inputs(registered).body
+    found = find_handler(ground.index, registered.file, registered.route)
+    if not isinstance(body, Object) or found is None or not registered.file.endswith(PYTHON.suffixes):
+        return False
+    place, function = found
+    for parameter in function.parameters:
+        kind = ground.types.of(place, parameter.annotation) if parameter.annotation else None
+        if isinstance(kind, Object) and (kind.model.path, kind.model.name) == (body.model.path, body.model.name):
+            return parameter.default is None or re.fullmatch(r"Body\((?:\.\.\.)?\)", parameter.default) is not None
+    return False
 
 
 def _is_demanded(taken: Taken) -> bool:

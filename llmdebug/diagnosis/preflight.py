@@ -22,25 +22,25 @@ from llmdebug.diagnosis.ignored import ignored_by
 from llmdebug.diagnosis.kinds import kind_of_schema, kind_of_text
 from llmdebug.diagnosis.locate import Located
 from llmdebug.diagnosis.malformed import refuses_by_hand, unreadable_body
-from llmdebug.diagnosis.parameters import FORMS, parameter_problems
+from llmdebug.diagnosis.mediatype import refused_type
+from llmdebug.diagnosis.parameters import FORMS, demands_body, parameter_problems
 from llmdebug.diagnosis.question import Question, question_of
-from llmdebug.diagnosis.route import Registered, Resolution
-from llmdebug.diagnosis.routing_claim import from_router
+from llmdebug.diagnosis.route import Registered
 from llmdebug.diagnosis.schema import Problem
 from llmdebug.diagnosis.schema_claim import from_schema
 from llmdebug.diagnosis.silent import finding_of
 from llmdebug.diagnosis.study import Study
 from llmdebug.diagnosis.text_claim import declared_names, settle
+from llmdebug.diagnosis.unrouted import unrouted
 from llmdebug.diagnosis.verdict import BlamedField, Diagnosis, TrailStep
 from llmdebug.http.exchange import Request
 from llmdebug.index.build import Index
 from llmdebug.index.facts import HOLE, Rejection
+from llmdebug.index.python.inputs import Inputs
 from llmdebug.index.python.types import Object
 from llmdebug.index.python.values import UNKNOWN
 
 MAX_PROBLEMS = 12
-MIN_ROUTES = 2
-"""A tree with fewer routes is not trusted to know them all."""
 BOUND_WORDS = {
     "greater_than": "it must be greater than {}",
     "greater_than_equal": "it must be at least {}",
@@ -70,13 +70,18 @@ def preflight(request: Request, indexes: Sequence[Index]) -> Diagnosis:
     started = time.perf_counter()
     question = question_of(request, Answer(status=0))
     looks = [_look(ground_of(index), question) for index in indexes]
-    best = max(looks, key=lambda each: each[0].finding.confidence, default=(Look(Finding("none")), question))
+    best = max(looks, key=_weight, default=(Look(Finding("none")), question))
     diagnosis = _as_diagnosis(*best, several=len(indexes) > 1)
     for index in indexes:
         index.save()
     spent = {"preflight": round(1000 * (time.perf_counter() - started), 1)}
     notes = dict.fromkeys([*diagnosis.notes, *(note for index in indexes for note in index.notes)])
     return msgspec.structs.replace(diagnosis, timings_ms=spent, notes=tuple(notes))
+
+
+def _weight(look: tuple[Look, Question]) -> tuple[bool, float]:
+    """Trees that have the route before those that have not."""
+    return look[0].registered is not None, look[0].finding.confidence
 
 
 def _as_diagnosis(best: Look, question: Question, several: bool) -> Diagnosis:
@@ -112,7 +117,11 @@ def _look(ground: Ground, question: Question) -> tuple[Look, Question]:
     """What one tree will do, and the question with the answer that it would give."""
     resolution = ground.resolve(question.method, question.path)
     registered = resolution.matches[0] if resolution.matches else None
-    told = _unrouted(ground, resolution, question) if registered is None else _refusal(ground, registered, question)
+    if registered is None:
+        missed = unrouted(ground, resolution, question)
+        told = _Told(missed) if missed is not None else None
+    else:
+        told = _refusal(ground, registered, question)
     dropped = ignored_by(ground, registered, question)
     if told is None:
         kind = "ignored_field" if dropped.pointers else "none"
@@ -133,19 +142,13 @@ def _answered(question: Question, told: _Told) -> Question:
     return replace(question, answer=Answer(status=0, text=told.text, complaints=complaints if told.text else ()))
 
 
-def _unrouted(ground: Ground, resolution: Resolution, question: Question) -> _Told | None:
-    """Where the tree registers no such path or method."""
-    if len(ground.routes.known) < MIN_ROUTES:
-        return None
-    status = 405 if resolution.other_methods else 404
-    found = from_router(ground, resolution, replace(question, answer=Answer(status=status)))
-    return _Told(found) if found is not None and found.spots else None
-
-
 def _refusal(ground: Ground, registered: Registered, question: Question) -> _Told | None:
     """The refusals of the route: the body, the schema, then the code."""
     inputs = ground.inputs(registered)
     takes_json = inputs.body is not None or bool(inputs.embedded)
+    typed = refused_type(ground, registered, question) if takes_json and not _takes_form(inputs) else None
+    if typed is not None:
+        return _Told(*typed)
     if question.body_problem and question.content_type not in FORMS:
         refused = takes_json or bool(inputs.reads) or refuses_by_hand(ground, registered)
         return _Told(unreadable_body(ground, registered)) if refused else None
@@ -154,6 +157,10 @@ def _refusal(ground: Ground, registered: Registered, question: Question) -> _Tol
         or _by_parameters(ground, registered, question)
         or _by_code(ground, registered, question)
     )
+
+
+def _takes_form(inputs: Inputs) -> bool:
+    return any(taken.where == "form" for taken in inputs.parameters)
 
 
 def problems_of(ground: Ground, registered: Registered, question: Question) -> list[Problem]:
@@ -170,7 +177,7 @@ def problems_of(ground: Ground, registered: Registered, question: Question) -> l
             if problem.certain
         ]
     if question.body is None and not question.request.body.strip():
-        return []
+        return [Problem("", "missing")] if demands_body(ground, registered) else []
     settled = False
     body = question.body
     if isinstance(inputs.body, Object) and isinstance(body, dict):

@@ -84,9 +84,17 @@ class Routes:
             tail = "/" + "/".join(segments[start:])
             taking = [r for r in self.known if path_matches(r.path, tail)]
             registered = [r for r in taking if not r.is_comparison]
-            if taking:
+            if registered or not all(self._is_passed(each) for each in taking):
                 return self._sorted(method, tail, registered or taking)
         return Resolution(nearest=tuple(self._nearest(path)), path=path)
+
+    def _is_passed(self, compared: Registered) -> bool:
+        """Whether code but asks how a path begins, as middlewares do, and routes stand below it."""
+        lines = self.index.lines(compared.file)[compared.route.line - 1 : compared.route.end_line]
+        below = compared.path.rstrip("/") + "/"
+        return any(b"startswith" in line for line in lines) and any(
+            known.path.startswith(below) for known in self.known if not known.is_comparison
+        )
 
     def _sorted(self, method: str, path: str, taking: list[Registered]) -> Resolution:
         density: dict[str, int] = {}

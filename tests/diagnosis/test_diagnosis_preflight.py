@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return open_index(open_tree(str(folder)), keep=False)
 
 
-def told(index: Index, body: Any, path: str = "/order", method: str = "POST") -> Diagnosis:
+def told(index: Index, body: Any, path: str = "/order", method: str = "POST", sent_as: str = "") -> Diagnosis:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return preflight(Request(method=method, url="http://localhost" + path, body=content), [index])
+    headers = (("Content-Type", sent_as),) if sent_as else ()
+    return preflight(Request(method=method, url="http://localhost" + path, headers=headers, body=content), [index])
 
 
 @pytest.mark.parametrize(
@@ -124,6 +126,97 @@ def test_what_a_validator_puts_right_is_no_problem(small: Index) -> None:
 def test_no_json_and_no_route(small: Index) -> None:
     assert told(small, b'{"width": ').kind == "malformed_json"
     assert told(small, {"width": 1, "depth": 2}).ignored == ("/depth",)
+
+
+def grown(folder: Path, more: str) -> Index:
+    """The small server with more code at its end."""
+    (folder / "server.py").write_text(SERVER + textwrap.dedent(more))
+    return open_index(open_tree(str(folder)), keep=False)
+
+
+@pytest.mark.parametrize("path", ["/", "/foo", "/v2/x", "/v1", "/v1/", "/chat"])
+def test_a_path_without_a_route(path: str, demo: Index) -> None:
+    found = told(demo, {}, path)
+    assert (found.kind, found.summary.partition(";")[0]) == ("no_route", f"Will be refused: No route takes POST {path}")
+    assert found.sites
+
+
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/v1/chat/completions", "/gateway/v1/chat/completions"])
+def test_a_path_that_something_serves(path: str, demo: Index) -> None:
+    assert told(demo, b"", path, "GET").kind != "no_route"
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ('web.mount("/ui", pages)', "/ui/index.html"),
+        ('web.mount("/", pages)', "/foo"),
+        ('@web.get("/{rest:path}")\nasync def rest(rest: str): ...', "/foo"),
+        (
+            """
+            @web.middleware("http")
+            async def ping(request, call_next):
+                if request.url.path == "/ping":
+                    return Response("pong")
+                return await call_next(request)
+            """,
+            "/ping",
+        ),
+    ],
+)
+def test_a_path_that_may_be_served(more: str, path: str, tmp_path: Path) -> None:
+    others = '\n@web.get("/one")\nasync def one(): ...\n\n@web.get("/two")\nasync def two(): ...\n\n'
+    index = grown(tmp_path, others + textwrap.dedent(more))
+    assert told(index, b"", "/three", "GET").kind == ("none" if path == "/foo" else "no_route")
+    assert told(index, b"", path, "GET").kind == "none"
+
+
+def test_the_tree_that_has_the_route_is_believed(demo: Index, small: Index) -> None:
+    body = {"model": "alice", "prompt": "Alice"}
+    request = Request(method="POST", url="http://localhost/v1/completions", body=json.dumps(body).encode())
+    assert preflight(request, [small, demo]).kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("body", "sent_as"),
+    [
+        (b"model=x&prompt=1", "application/x-www-form-urlencoded"),
+        (b'--q\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--q--', "multipart/form-data; boundary=q"),
+        (b"<a/>", "application/xml"),
+        (b"hello", "text/plain"),
+        (b'{"model": "m", "prompt": "p"}', "text/plain"),
+    ],
+)
+def test_a_content_type_that_a_dependency_refuses(body: bytes, sent_as: str, demo: Index) -> None:
+    found = told(demo, body, "/v1/completions", sent_as=sent_as)
+    assert (found.kind, found.sites[0].file) == ("content_type", "middleware.py")
+    assert "raise" in (SOURCE / "middleware.py").read_text().splitlines()[found.sites[0].line - 1]
+    assert found.remedies
+
+
+MEDIA = """
+from fastapi.responses import JSONResponse
+
+@web.middleware("http")
+async def only_json(request, call_next):
+    if request.url.path.startswith("PREFIX") and request.headers.get("content-type") != "application/json":
+        return JSONResponse({"error": "Unsupported Media Type: send JSON"}, status_code=415)
+    return await call_next(request)
+"""
+
+
+@pytest.mark.parametrize(("prefix", "kind"), [("/or", "content_type"), ("/v1", "malformed_json")])
+def test_a_content_type_that_a_middleware_refuses(prefix: str, kind: str, tmp_path: Path) -> None:
+    index = grown(tmp_path, MEDIA.replace("PREFIX", prefix))
+    assert told(index, b"<a/>", sent_as="application/xml").kind == kind
+    assert told(index, {}, sent_as="application/json").kind == "none"
+
+
+def test_a_body_that_is_demanded(small: Index, tmp_path: Path) -> None:
+    found = told(small, b"")
+    assert (found.kind, found.summary) == ("missing_field", "Will be refused: The request needs a body, and has none")
+    index = grown(tmp_path, '\n@web.post("/any")\nasync def any_order(order: Order | None = None): ...\n')
+    assert told(index, b"", "/any").kind == "none"
 
 
 def test_without_a_tree() -> None:
