@@ -60,12 +60,16 @@ async def driven_by(answering: Answering) -> AsyncIterator[Driven]:
         server.close()
 
 
-def flood(count: int) -> Answering:
-    """Sends events without a pause; 0 for without an end."""
+def flood(count: int, seen: asyncio.Event | None = None) -> Answering:
+    """Sends events without a pause, after one that is `seen` where that is given; 0 for without an end."""
 
     async def answering(writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM)
         sent = 0
+        if seen is not None:
+            writer.write(EVENT * 100)
+            sent = 100
+            await seen.wait()
         while not count or sent < count:
             writer.write(EVENT * 100)
             await writer.drain()
@@ -75,8 +79,11 @@ def flood(count: int) -> Answering:
 
 
 async def test_a_flood_is_read_whole_and_its_end_stays_in_sight() -> None:
-    async with driven_by(flood(20_000)) as app:
+    seen = asyncio.Event()
+    async with driven_by(flood(20_000, seen)) as app:
         await app.press("s")
+        await app.until(lambda: "word and more" in app.screen())
+        seen.set()
         await app.until(lambda: app.main.sending is None and app.main.entry is not None)
         entry, pane = app.main.entry, app.main.response
         assert entry is not None
