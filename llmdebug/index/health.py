@@ -12,7 +12,7 @@ SAMPLE = 20
 """Files that are looked at where none registers a route."""
 OF_A_PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "PKG-INFO", "LICENSE", "README.md")
 """What lies at the top of a project."""
-READ = ", ".join({"cpp": "C++"}.get(language.name, language.name.capitalize()) for language in (PYTHON, *OTHERS))
+READ = ", ".join(language.title or language.name.capitalize() for language in (PYTHON, *OTHERS))
 SHOWN = 6
 MAX_LISTED = 20_000
 _VERSIONED = re.compile(r"[-=_]v?\d+\.\d")

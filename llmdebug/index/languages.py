@@ -30,6 +30,8 @@ class Language:
     definitions: str = ""
     """What stands before a name at the place where it is defined, and the name as a group; for languages whose
     packages are folders."""
+    title: str = ""
+    """What people call it, where that is not its name with a capital."""
 
     @property
     def marks(self) -> str:
@@ -53,6 +55,7 @@ CPP = Language(
     (".cpp", ".cc", ".cxx", ".hpp", ".h"),
     r"(\.|->)(Get|Post|Put|Delete|Patch|Options|get|post|put|del|patch|options) ?\([\w.>+ -]*R?\x22[(]?/",
     r"\bjson_value\(|\.(contains|at)\(\x22|httplib::Re(quest|sponse)",
+    title="C++",
 )
 RUST = Language(
     "rust",

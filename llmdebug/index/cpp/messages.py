@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from llmdebug.index.cpp.syntax import MAX_DEPTH, NAMES, STRINGS, arguments, called, last, owner_of, string_of
 from llmdebug.index.facts import HOLE, Template
+from llmdebug.index.formatted import formatted
 from llmdebug.index.grammar import text_of
 
 ERROR_KEYS = frozenset({"error", "message", "msg", "detail", "details", "reason", "description"})
@@ -88,7 +89,7 @@ def _parts(node: Node, depth: int) -> tuple[list[str | None], list[str]]:
         return _parts(node.named_children[0], depth + 1)
     if is_format(node):
         given = arguments(node)
-        return _formatted(string_of(given[0]) or "", given[1:])
+        return formatted(string_of(given[0]) or "", _VERB, [_spoken(value) for value in given[1:]])
     if node.type == "call_expression" and called(node) in WRAPPERS:
         given = arguments(node)
         if len(given) == 1 and owner_of(node) is None:
@@ -115,21 +116,6 @@ def is_format(node: Node) -> bool:
         return False
     given = arguments(node)
     return len(given) > 1 and given[0].type in STRINGS and _VERB.search(string_of(given[0]) or "") is not None
-
-
-def _formatted(message: str, values: list[Node]) -> tuple[list[str | None], list[str]]:
-    parts: list[str | None] = []
-    holes: list[str] = []
-    place = 0
-    for verb in _VERB.finditer(message):
-        piece = message[place : verb.start()]
-        place = verb.end()
-        if verb[0] in {"%%", "{{", "}}"}:
-            parts.append(piece + verb[0][0])
-            continue
-        parts += [piece, HOLE]
-        holes.append(_spoken(values[len(holes)]) if len(holes) < len(values) else "")
-    return [part for part in [*parts, message[place:]] if part != ""], holes
 
 
 def _without_json(parts: list[str | None]) -> list[str | None]:

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from tree_sitter import Node
 
 from llmdebug.index.facts import HOLE, Template
+from llmdebug.index.formatted import formatted
 from llmdebug.index.go.syntax import STRINGS, arguments_of, is_name, last_name, string_of
 from llmdebug.index.grammar import text_of, within
 
@@ -31,7 +32,8 @@ def _parts(node: Node) -> tuple[list[str | None], list[str]]:
         return [p for parts, _ in sides for p in parts], [h for _, holes in sides for h in holes]
     if is_format(node):
         arguments = arguments_of(node)
-        return _formatted(string_of(arguments[0]) or "", arguments[1:])
+        names = [text_of(value) if is_name(value) else "" for value in arguments[1:]]
+        return formatted(string_of(arguments[0]) or "", _VERB, names)
     return [HOLE], [text_of(node) if is_name(node) else ""]
 
 
@@ -40,23 +42,6 @@ def is_format(node: Node) -> bool:
     if node.type != "call_expression" or not last_name(node.child_by_field_name("function")).endswith("f"):
         return False
     return bool(arguments_of(node)) and arguments_of(node)[0].type in STRINGS
-
-
-def _formatted(message: str, values: list[Node]) -> tuple[list[str | None], list[str]]:
-    parts: list[str | None] = []
-    holes: list[str] = []
-    place = 0
-    for verb in _VERB.finditer(message):
-        piece = message[place : verb.start()]
-        place = verb.end()
-        if verb[0] == "%%":
-            parts.append(piece + "%")
-            continue
-        quoted = '"' if verb[0].endswith("q") else ""
-        parts += [piece + quoted, HOLE] + ([quoted] if quoted else [])
-        value = values[len(holes)] if len(holes) < len(values) else None
-        holes.append(text_of(value) if value is not None and is_name(value) else "")
-    return [part for part in [*parts, message[place:]] if (part is not None and part != "") or part is HOLE], holes
 
 
 def error_values(call: Node) -> Iterator[Node]:
